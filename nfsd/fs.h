@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The door: the only way from a file handle to a descriptor. Everything that
+ * decides whether this client may do this lives behind it: tag, export, client
+ * address, port rule, read-only, squash, type, permission. An operation that
+ * got an object acts as the caller; it cannot forget a check.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#ifndef FS_H
+#define FS_H
+
+#include <sys/stat.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fhandle.h"
+#include "nfs.h"
+#include "ops.h"
+
+struct fs_entry;
+struct fs_export;
+
+/* What an operation wants; fs_open() refuses what the caller may not have. */
+#define FS_DIR	  0x01u /* must be a directory (NOTDIR) */
+#define FS_FILE	  0x02u /* must be a regular file (ISDIR, INVAL) */
+#define FS_LINK	  0x04u /* must be a symbolic link (INVAL) */
+#define FS_MODIFY 0x08u /* changes something: ROFS on a read-only export */
+#define FS_READ                                                                \
+	0x10u /* fd reads data; r (or x, as clients that execute
+			 * over NFS need), or owner */
+#define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
+#define FS_LIST	 0x40u /* fd reads directory entries; r */
+#define FS_STAT	 0x80u /* fill st */
+
+/* An object in use; fs_close() gives it back (the descriptor is cached). */
+struct fs_obj {
+	int fd; /* good for what was wanted, else O_PATH; borrowed */
+	struct stat st; /* only with FS_STAT */
+	const struct fs_export *export;
+	const struct export_options *options; /* of this client */
+	struct fs_entry *entry;
+	bool utf16; /* names below are in the player dialect */
+};
+
+/*
+ * On NFS_OK the thread acts as the caller until the next fs_open. NFS_LATER
+ * (call->later is set): would have to wait, the pipeline runs it again.
+ */
+enum nfsstat fs_open(struct call_ctx *, const struct fh *, unsigned int want,
+    struct fs_obj *);
+/* Accepts a zeroed object. */
+void fs_close(struct fs_obj *);
+/* May this call wait for the disk? If not, arranges to be run again. */
+bool fs_may_wait(struct call_ctx *);
+
+/*
+ * Handle and attributes of the name in dir (never ".", ".." or with "/": the
+ * caller settled those with fs_parent()). Follows nothing; does not enter
+ * another filesystem unless the export says so.
+ */
+enum nfsstat fs_lookup(struct call_ctx *, const struct fs_obj *dir,
+    const char *name, struct fh *, struct stat *);
+/* ".." of a directory; the root of an export is its own parent. */
+enum nfsstat fs_parent(struct call_ctx *, const struct fs_obj *dir, struct fh *,
+    struct stat *);
+/*
+ * Handle of something just made, from its descriptor; takes over fd (data says
+ * it can read and write, so that the creator may go on writing a 0444 file).
+ */
+enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir, int fd,
+    bool data, struct fh *, struct stat *);
+/* Handles for many names at once (READDIRPLUS): one question to the broker.
+ * fds[i] -1: none wanted. Takes over the descriptors. */
+void fs_adopt_many(struct call_ctx *, const struct fs_obj *dir, int *fds,
+    size_t n, struct fh *, bool *ok);
+
+/* Fresh attributes of an object. */
+enum nfsstat fs_stat(struct fs_obj *, struct stat *);
+/* The attributes a client sees: fsid of the export, fileid as configured. */
+void fs_attr(const struct fs_obj *, const struct stat *, struct nfs_attr *);
+/* Which of R_OK, W_OK, X_OK the kernel grants the caller on the object. */
+int fs_access(struct call_ctx *, const struct fs_obj *, int mode);
+/* Did the caller come as unsquashed root? (device nodes) */
+bool fs_is_root(const struct call_ctx *);
+/* The caller's identity after squashing. */
+uint32_t fs_uid(const struct call_ctx *);
+uint32_t fs_gid(const struct call_ctx *);
+/* A file's cached descriptors must not be used any more (removed). */
+void fs_forget(struct call_ctx *, const struct fs_obj *);
+
+/* Same verifier for WRITE and COMMIT; changes at start and after a failed
+ * write-back. */
+uint64_t fs_write_verifier(void);
+void fs_writeback_failed(void);
+
+#endif

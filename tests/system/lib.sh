@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=bash
+#
+# What every system test starts with:
+#
+#	. "${0%/*}/lib.sh"
+#	private "$@"		(root; own network, mounts, processes, users)
+#	tern_start '/x 127.0.0.1(rw)'
+#	check 'answers NULL' rpcinfo -t 127.0.0.1 nfs 3
+#	done_testing
+#
+# A test that calls private runs itself again inside namespaces of its own:
+# only loopback, its own process tree, /run and users; so tests can run side by
+# side, use port 111, and leave nothing behind however they end.
+# The programs under test come from $O (default: the top of the tree).
+# Runs in: the tests.
+
+set -u
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+O=${O:-$top}
+case $O in /*) ;; *) O=$(cd "$top" && cd "$O" && pwd) ;; esac
+export O top PATH="$PATH:/usr/sbin:/sbin"
+
+_tests=0
+_failed=0
+_at_end=()
+declare -A pid=()
+
+# ---- TAP ---------------------------------------------------------------------
+
+diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+# ok STATUS DESCRIPTION: passes when STATUS is 0.
+ok() {
+	_tests=$((_tests + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $_tests - $2"
+		return 0
+	fi
+	_failed=$((_failed + 1))
+	echo "not ok $_tests - $2"
+	return 1
+}
+
+# is GOT WANT DESCRIPTION
+is() {
+	if [ "$1" = "$2" ]; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "got:  $1"
+		diag "want: $2"
+		return 1
+	fi
+}
+
+# like TEXT EXTENDED-REGEX DESCRIPTION
+like() {
+	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "got:     $1"
+		diag "no match: $2"
+		return 1
+	fi
+}
+
+# unlike TEXT EXTENDED-REGEX DESCRIPTION
+unlike() {
+	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+		ok 1 "$3"
+		diag "got:     $1"
+		diag "matches: $2"
+		return 1
+	fi
+	ok 0 "$3"
+}
+
+# check DESCRIPTION COMMAND...: passes when the command succeeds.
+check() {
+	local what=$1
+	shift
+	# not in a subshell: the command may be start, loop_fs, ...
+	if "$@" >"${T:?}/check.out" 2>&1; then
+		ok 0 "$what"
+	else
+		ok 1 "$what"
+		diag "$*: $(head -c 2000 "$T/check.out")"
+		return 1
+	fi
+}
+
+# check_not DESCRIPTION COMMAND...: passes when the command fails.
+check_not() {
+	local what=$1
+	shift
+	if "$@" >"${T:?}/check.out" 2>&1; then
+		ok 1 "$what"
+		diag "succeeded: $*: $(head -c 2000 "$T/check.out")"
+		return 1
+	fi
+	ok 0 "$what"
+}
+
+# skip REASON [COUNT]: this many tests are not run.
+skip() {
+	local n=${2:-1}
+	while [ "$n" -gt 0 ]; do
+		_tests=$((_tests + 1)) n=$((n - 1))
+		echo "ok $_tests # skip $1"
+	done
+}
+
+skip_all() {
+	echo "1..0 # skip $*"
+	exit 0
+}
+
+# Prints the plan; the logs of the daemons as comments when anything failed.
+done_testing() {
+	local f
+	if [ $_failed -gt 0 ] && [ -n "${T:-}" ]; then
+		for f in "$T"/*.log; do
+			[ -s "$f" ] || continue
+			diag "${f##*/}:"
+			diag "$(tail -n "${LOG_LINES:-30}" "$f")"
+		done
+	fi
+	echo "1..$_tests"
+	exit $((_failed > 0))
+}
+
+bail() {
+	echo "Bail out! $*"
+	exit 1
+}
+
+# ---- surroundings --------------------------------------------------------------
+
+# need COMMAND PACKAGE ...: skips the whole test when one is missing.
+need() {
+	while [ $# -gt 0 ]; do
+		command -v "$1" >/dev/null || skip_all "no $1 (package $2)"
+		shift 2
+	done
+}
+
+need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
+
+need_daemons() {
+	local p
+	[ $# -gt 0 ] || set -- portmapd mountd nfsd
+	for p; do
+		[ -x "$O/$p/$p" ] || skip_all "$p is not built in $O"
+	done
+}
+
+# at_end COMMAND...: runs when the test ends, last one first.
+at_end() { _at_end+=("$*"); }
+
+_cleanup() {
+	local i
+	for ((i = ${#_at_end[@]} - 1; i >= 0; i--)); do
+		eval "${_at_end[i]}" >/dev/null 2>&1
+	done
+	cd /
+	awk -v t="$T/" 'index($2, t) == 1 { print $2 }' /proc/mounts | sort -r |
+	    xargs -r umount -l 2>/dev/null
+	[ -z "${KEEP:-}" ] || { echo "# kept: $T" && return; }
+	rm -rf --one-file-system "$T"
+}
+
+# Makes $T, a directory of this test alone. Readable for everybody.
+scratch() {
+	T=$(mktemp -d "${TMPDIR:-/tmp}/tern-test.XXXXXX") || bail "no scratch"
+	chmod 755 "$T"
+	export T
+	trap _cleanup EXIT
+	trap 'exit 1' INT TERM HUP
+}
+
+# The users of a Tern host and two people, without touching the machine's own
+# files: ours are mounted over them in this mount namespace.
+_users() {
+	local f
+	for f in passwd group; do
+		grep -Ev '^(_portmapd|_mountd|_nfsd|alice|bob|both):' /etc/$f >"$T/$f"
+	done
+	cat >>"$T/passwd" <<-E
+	_portmapd:x:901:901::/nonexistent:/usr/sbin/nologin
+	_mountd:x:902:902::/nonexistent:/usr/sbin/nologin
+	_nfsd:x:903:903::/nonexistent:/usr/sbin/nologin
+	alice:x:1001:1001::/tmp:/bin/sh
+	bob:x:1002:1002::/tmp:/bin/sh
+	E
+	cat >>"$T/group" <<-E
+	_portmapd:x:901:
+	_mountd:x:902:
+	_nfsd:x:903:
+	alice:x:1001:
+	bob:x:1002:
+	both:x:1100:alice,bob
+	E
+	for f in passwd group; do
+		chmod 644 "$T/$f"
+		mount --bind "$T/$f" /etc/$f || bail "cannot mount over /etc/$f"
+	done
+}
+
+# private "$@": goes on in a network, mount and process namespace of its own.
+private() {
+	if [ -z "${TERN_PRIVATE:-}" ]; then
+		need_root
+		need unshare util-linux ip iproute2
+		unshare -n true 2>/dev/null || skip_all "no namespaces here"
+		TERN_PRIVATE=1 exec unshare -n -m -p --fork --kill-child \
+		    --mount-proc --propagation private "$BASH" "$0" "$@"
+	fi
+	unset TERN_PRIVATE
+	scratch
+	ip link set lo up
+	mount -t tmpfs -o mode=755 tmpfs /run
+	_users
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; fails when time runs out.
+wait_for() {
+	local end=$((SECONDS + $1 + 1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+# host_add NAME OUR-ADDRESS/LEN ITS-ADDRESS/LEN: another machine, a network
+# namespace at the end of a virtual cable; the interfaces are NAME and eth0.
+host_add() {
+	unshare -n sleep infinity &
+	pid[$1]=$!
+	at_end "kill ${pid[$1]}"
+	wait_for 5 _other_net "${pid[$1]}" || bail "no namespace for $1"
+	ip link add "$1" type veth peer name eth0 netns "${pid[$1]}"
+	ip address add "$2" dev "$1" nodad 2>/dev/null || ip address add "$2" dev "$1"
+	ip link set "$1" up
+	on_host "$1" ip link set lo up
+	on_host "$1" ip address add "$3" dev eth0 nodad 2>/dev/null ||
+	    on_host "$1" ip address add "$3" dev eth0
+	on_host "$1" ip link set eth0 up
+	wait_for 5 _link_up "$1"
+}
+
+_other_net() {
+	[ "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$1/ns/net")" ]
+}
+_link_up() { ip -o link show "$1" | grep -q 'state UP'; }
+
+# on_host NAME COMMAND...: runs the command on that machine.
+on_host() {
+	local name=$1
+	shift
+	nsenter -t "${pid[$name]}" -n -- "$@"
+}
+
+# as USER COMMAND...
+as() {
+	local user=$1
+	shift
+	setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups -- "$@"
+}
+
+# loop_fs TYPE MEGABYTES DIRECTORY: a filesystem of its own, mounted there
+# (ext4, xfs from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
+loop_fs() {
+	local image
+	image=$(mktemp "$T/loop.XXXXXX")
+	truncate -s "$2M" "$image"
+	case $1 in
+	ext4) mkfs.ext4 -q -F "$image" ;;
+	xfs) mkfs.xfs -q -f "$image" ;;
+	btrfs) mkfs.btrfs -q -f "$image" ;;
+	*) return 1 ;;
+	esac || return 1
+	mkdir -p "$3"
+	mount -o loop "$image" "$3"
+}
+
+# ---- daemons ---------------------------------------------------------------------
+
+alive() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
+
+# The parent is up, everything is bound, or it has ended.
+_started() { grep -q 'listening on' "$T/$1.log" || ! alive "$1"; }
+
+# start portmapd|mountd|nfsd [FLAG...]: in the foreground, log in $T/NAME.log,
+# until it listens. Adds -s, -f, -k of this test.
+start() {
+	local p=$1 own=(-s "$T/run/portmap.sock")
+	shift
+	mkdir -p "$T/run" && chmod 755 "$T/run"
+	[ "$p" = portmapd ] || own+=(-f "$T/exports" -k "$T/key")
+	[ ! -e "$T/$p.log" ] || cat "$T/$p.log" >>"$T/$p.old.log"
+	: >"$T/$p.log"
+	# shellcheck disable=SC2086 # TERN_WRAP is a command with arguments
+	${TERN_WRAP:-} "$O/$p/$p" -d "${own[@]}" "$@" 2>"$T/$p.log" >&2 &
+	pid[$p]=$!
+	at_end "kill ${pid[$p]}"
+	wait_for "${START_SECONDS:-10}" _started "$p"
+	if ! alive "$p" || ! grep -q 'listening on' "$T/$p.log"; then
+		diag "$p did not start: $(tail -n 5 "$T/$p.log")"
+		return 1
+	fi
+}
+
+# stop NAME [SIGNAL]: ends it and waits; the exit status is the daemon's.
+stop() {
+	local n=${pid[$1]:-}
+	[ -n "$n" ] || return 0
+	kill "-${2:-TERM}" "$n" 2>/dev/null
+	unset "pid[$1]"
+	wait "$n" 2>/dev/null
+}
+
+# exports TEXT: what the next start (or SIGHUP) reads.
+exports() { printf '%s\n' "$1" >"$T/exports"; }
+
+# tern_start EXPORTS-TEXT [NFSD-FLAG...]: all three, on port 111 and 2049, the
+# latter so that clients which know no portmapper find it.
+tern_start() {
+	exports "$1"
+	shift
+	need_daemons portmapd mountd nfsd
+	start portmapd || bail "portmapd did not start"
+	start mountd -p 20048 || bail "mountd did not start"
+	start nfsd -p 2049 "$@" || bail "nfsd did not start"
+	wait_for 10 registered 100005 3 tcp || bail "mountd is not registered"
+	wait_for 10 registered 100003 3 tcp || bail "nfsd is not registered"
+}
+
+tern_stop() {
+	local p rc=0
+	for p in nfsd mountd portmapd; do
+		stop $p || rc=1
+	done
+	return $rc
+}
+
+# registered PROGRAM VERSION tcp|udp: does the portmapper here know it?
+registered() {
+	rpcinfo -p 127.0.0.1 2>/dev/null |
+	    awk -v p="$1" -v v="$2" -v t="$3" \
+		'$1 == p && $2 == v && $3 == t { hit = 1 } END { exit !hit }'
+}
+
+# port_of NAME udp|tcp: the first port its log names.
+port_of() {
+	sed -n "s/.*listening on $2 .*:\([0-9]*\)\( .*\)*\$/\1/p" "$T/$1.log" |
+	    head -n 1
+}
+
+# pids_of NAME: the daemon and all its roles.
+pids_of() { _tree "${pid[$1]}"; }
+_tree() {
+	local c
+	echo "$1"
+	for c in $(pgrep -P "$1"); do
+		_tree "$c"
+	done
+}

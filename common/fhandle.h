@@ -2,19 +2,21 @@
 /*
  * The 32-byte file handle of NFS v2 and v3: layout, sealing, checking. Pure.
  *
- *   0      kind and flags        1  handle type / length of the inner part
- *   2-3    export id             4-23  inner, zero padded
- *   24-27  broker's tag          28-31 worker's tag
+ *   0      version, kind, flags, length / 4 of the inner part
+ *   1      type of the kernel's handle   2-3   export id
+ *   4-23   inner, zero padded            24-27 broker's tag  28-31 worker's
  *
  * Two 32-bit SipHash tags under two keys derived from the one key file, both
  * over the export's path. The worker's tag lets a worker refuse noise at once
  * and without asking; the broker's tag is checked by the broker, the only
  * process of nfsd that can make it: a worker that has been taken over can
- * open what it was given handles for and nothing else.
+ * open what it was given handles for and nothing else. The inode and player
+ * kinds are resolved by walking inside the export and cannot lead out of it:
+ * their broker's tag is zero and is not what protects them.
  *
  * The player kind (PRO DJ LINK devices return only bytes 0-11 of a directory
- * handle) keeps everything in the first 12 bytes: kind, export id, 40 bits of
- * inode, and both tags shortened; the rest is ignored.
+ * handle) keeps everything there: 1 and 4-8 are 48 bits that name the file,
+ * 9-11 the worker's tag shortened; the rest is ignored.
  * Runs in: mountd parent and nfsd broker (seal), nfsd worker (check only).
  */
 #ifndef FHANDLE_H
@@ -28,6 +30,8 @@
 #define FH_INNER_MAX 20
 #define FH_KEY_SIZE  32 /* the key file */
 #define FH_SUBKEY    16
+#define FH_PLAYER_ID 6 /* bytes of inner in the player kind */
+#define FH_TAGGED    24 /* bytes before the tags */
 
 struct fh {
 	uint8_t bytes[FH_SIZE];
@@ -59,6 +63,13 @@ void fh_keys_derive(struct fh_keys *, const uint8_t key[FH_KEY_SIZE]);
 /* Makes the handle of plain in the export at path. */
 void fh_seal(struct fh *, const struct fh_plain *, const char *path,
     const struct fh_keys *);
+/*
+ * The handle without its tags: equal for equal plain, so a cache can find the
+ * sealed handle by it.
+ */
+void fh_pack(struct fh *, const struct fh_plain *);
+/* Zeroes what a player may have written over, so that equal means equal. */
+void fh_normalize(struct fh *);
 /* Reads the export id before anything is trusted: to find the path. */
 uint16_t fh_export_id(const struct fh *);
 /* Constant time. On success plain is filled. */

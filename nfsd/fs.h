@@ -26,17 +26,15 @@ struct fs_export;
 #define FS_FILE	  0x02u /* must be a regular file (ISDIR, INVAL) */
 #define FS_LINK	  0x04u /* must be a symbolic link (INVAL) */
 #define FS_MODIFY 0x08u /* changes something: ROFS on a read-only export */
-#define FS_READ                                                                \
-	0x10u /* fd reads data; r (or x, as clients that execute
-			 * over NFS need), or owner */
+/* fd reads data: r, or x as clients that execute over NFS need, or owner */
+#define FS_READ	 0x10u
 #define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
 #define FS_LIST	 0x40u /* fd reads directory entries; r */
-#define FS_STAT	 0x80u /* fill st */
 
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
 	int fd; /* good for what was wanted, else O_PATH; borrowed */
-	struct stat st; /* only with FS_STAT */
+	struct stat st; /* as of fs_open(): the "before" of weak cache data */
 	const struct fs_export *export;
 	const struct export_options *options; /* of this client */
 	struct fs_entry *entry;
@@ -70,10 +68,20 @@ enum nfsstat fs_parent(struct call_ctx *, const struct fs_obj *dir, struct fh *,
  */
 enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir, int fd,
     bool data, struct fh *, struct stat *);
-/* Handles for many names at once (READDIRPLUS): one question to the broker.
- * fds[i] -1: none wanted. Takes over the descriptors. */
-void fs_adopt_many(struct call_ctx *, const struct fs_obj *dir, int *fds,
-    size_t n, struct fh *, bool *ok);
+/*
+ * Attributes and handles of many names at once (READDIRPLUS): one question to
+ * the broker for all that are not known yet. Same rules as fs_lookup(), with
+ * "." and ".." left out by the caller.
+ */
+#define FS_MANY_MAX 64
+struct fs_name {
+	const char *name;
+	enum nfsstat status; /* NFS_OK: st and fh are filled */
+	struct stat st;
+	struct fh fh;
+};
+void fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
+    struct fs_name *, size_t n);
 
 /* Fresh attributes of an object. */
 enum nfsstat fs_stat(struct fs_obj *, struct stat *);

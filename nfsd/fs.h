@@ -29,7 +29,9 @@ struct fs_export;
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
 #define FS_READ	 0x10u
 #define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
-#define FS_LIST	 0x40u /* fd reads directory entries; r */
+#define FS_LIST                                                                \
+	0x40u /* fd reads directory entries; r. Its position is
+		       * this object's alone until fs_close() */
 
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
@@ -59,6 +61,13 @@ bool fs_may_wait(struct call_ctx *);
  */
 enum nfsstat fs_lookup(struct call_ctx *, const struct fs_obj *dir,
     const char *name, struct fh *, struct stat *);
+/*
+ * A descriptor (O_PATH) and the attributes of the name in dir, for the caller
+ * to close or to give to fs_adopt_many(). Follows nothing. -1: errno; EXDEV at
+ * the border of a filesystem that is not to be entered.
+ */
+int fs_peek(struct call_ctx *, const struct fs_obj *dir, const char *name,
+    struct stat *);
 /* ".." of a directory; the root of an export is its own parent. */
 enum nfsstat fs_parent(struct call_ctx *, const struct fs_obj *dir, struct fh *,
     struct stat *);
@@ -94,8 +103,13 @@ bool fs_is_root(const struct call_ctx *);
 /* The caller's identity after squashing. */
 uint32_t fs_uid(const struct call_ctx *);
 uint32_t fs_gid(const struct call_ctx *);
-/* A file's cached descriptors must not be used any more (removed). */
-void fs_forget(struct call_ctx *, const struct fs_obj *);
+/*
+ * A name of the file that gone describes (as it was before) was removed from
+ * dir: when it was the last one, cached descriptors must go, or they would keep
+ * its blocks on the disk.
+ */
+void fs_forget(struct call_ctx *, const struct fs_obj *dir,
+    const struct stat *gone);
 
 /* Same verifier for WRITE and COMMIT; changes at start and after a failed
  * write-back. */

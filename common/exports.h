@@ -49,6 +49,7 @@ struct export_client {
 	unsigned int plen;
 	bool any; /* "*" */
 	int line; /* where it was written */
+	int column;
 	char *text; /* as it was written: "10.0.0.0/8", "host.example" */
 	struct export_options options;
 	char *aliases[EXPORTS_ALIASES_MAX];
@@ -70,6 +71,7 @@ struct export
 struct exports {
 	struct export *list; /* sorted by path */
 	size_t n;
+	uint16_t *by_id; /* indices into list, ascending by id */
 };
 
 enum exports_severity { EXPORTS_ERROR, EXPORTS_WARNING };
@@ -101,10 +103,29 @@ const struct export *exports_find_above(const struct exports *, const char *);
 /* Pure string clean-up into out; false: not absolute, too long, has "..". */
 bool exports_clean_path(const char *path, size_t len,
     char out[EXPORTS_PATH_MAX + 1]);
-/* The client entry that decides for this host, or NULL: not allowed. */
+/*
+ * The client entry that decides for this host, or NULL: not allowed. An export
+ * may show two faces, one for each dialect: for each, the most specific entry
+ * that speaks it decides.
+ */
 const struct export_client *exports_client(const struct export *,
-    const struct addr *host);
+    const struct addr *host, enum export_names);
 /* Does the port rule ("secure") hold? */
 bool exports_port_ok(const struct export_client *, const struct addr *host);
+
+/* Where a path asked for in MNT leads. */
+struct exports_place {
+	const struct export *export; /* NULL: no export there */
+	const struct export_client *client; /* NULL: not for this host */
+	const char *alias; /* the alias that was used, or NULL */
+	const char *below; /* what is left: "" or "sub/dir"; inside path */
+};
+
+/*
+ * Finds the export of a cleaned path: an alias of this host in this dialect
+ * when one fits at least as far as the export paths do.
+ */
+struct exports_place exports_place(const struct exports *, const char *path,
+    const struct addr *host, enum export_names);
 
 #endif

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Small files, small functions, small headers.
+# KNF puts the braces of functions, and of nothing else, in column one.
+. "${0%/*}/lib.sh"
+
+long_functions() {
+	sources | xargs -r awk '
+	FNR == 1 { start = 0 }
+	/^[a-z_A-Z0-9]+\(/ { name = $0; sub(/\(.*/, "", name) }
+	/^\{/ { start = FNR }
+	/^\}/ {
+		if (start && FNR - start - 1 > 60)
+			print FILENAME ":" start ": " name " has " \
+			    FNR - start - 1 " lines"
+		start = 0
+	}'
+}
+
+# longer MAX: of the files named on standard input.
+longer() {
+	while read -r f; do
+		lines=$(wc -l <"$f")
+		[ "$lines" -le "$1" ] || echo "$f: $lines lines"
+	done
+}
+
+# Headers that are mostly types or numbers of a protocol.
+types='^(common/rpc|nfsd/nfs|nfsd/ops)\.h$'
+
+long_functions | none 'no function is longer than 60 lines'
+sources | longer 800 | none 'no file is longer than 800 lines'
+product | grep '\.h$' | grep -Ev "$types" | longer 150 |
+    none 'no header is longer than 150 lines'
+product | grep -E "$types" | longer 260 |
+    none 'no header of types is longer than 260 lines'
+files 'tests/fuzz/fuzz_*.c' | longer 120 | none 'fuzz targets are short'
+files 'tests/lint/*.t' | longer 80 | none 'lint tests are short'
+longer 320 <<E | none 'the makefile stays readable'
+GNUmakefile
+E
+done_testing

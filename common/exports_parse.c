@@ -447,13 +447,15 @@ parse_client(struct parse *s, struct export *e,
 	if (s->lx.c == '(') {
 		lex_next(s);
 		read_options(s, &d, ",)");
-		if (s->lx.c == ')')
-			lex_next(s);
-		else
+		if (s->lx.c != ')') {
 			exports_report(&s->p, EXPORTS_ERROR, s->lx.line,
 			    s->lx.column,
 			    "\")\" expected: options have no blanks between "
 			    "them and end with \")\"");
+			skip_line(s); /* what follows is anybody's guess */
+		} else {
+			lex_next(s);
+		}
 	}
 	if (!at_line_end(s) && s->lx.c != ' ' && read_word(s, &junk, ""))
 		exports_report(&s->p, EXPORTS_ERROR, junk.line, junk.column,
@@ -529,7 +531,7 @@ parse_line(struct parse *s)
 		    "without \"..\"",
 		    w.text, EXPORTS_PATH_MAX);
 	}
-	if (parse_clients(s, e) == 0)
+	if (parse_clients(s, e) == 0 && e != NULL)
 		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
 		    "\"%s\" has no client: write \"*\" to export it to "
 		    "everybody",

@@ -118,6 +118,8 @@ void daemon_identity(struct daemon *);
  * started waits for daemon_ready() and exits 0, or 1 when it never comes.
  */
 void daemon_detach(const struct daemon *);
+/* Did daemon_detach() go to the background? (the roles then log to syslog) */
+bool daemon_is_detached(void);
 /* Serving: tells the starter and systemd, keeps systemd's watchdog fed. */
 void daemon_ready(struct event_base *, const struct daemon *);
 /* To user and group, no other groups; fatal unless there is no way back. */

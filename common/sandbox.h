@@ -11,8 +11,8 @@
  *	(threads)
  *	sandbox_seal	seccomp, for all threads; the line at start
  *
- * A missing call kills the process; dmesg or the audit log shows its number
- * (ausyscall(8)), or run with -o learn, see SECURITY.md.
+ * A call that is not in the tables kills the process; the kernel log shows its
+ * number (ausyscall(8) its name), and strace -f of the role the same.
  * Runs in: every role and portmapd.
  */
 #ifndef SANDBOX_H
@@ -26,7 +26,6 @@
 
 #define SANDBOX_CALLS_MAX 160
 #define SANDBOX_RULES_MAX 16
-#define SANDBOX_CAPS_MAX  16
 #define SANDBOX_PATHS_MAX 1024
 
 /* One permitted system call. rare: not seen in every run (tests/system). */
@@ -54,7 +53,9 @@ struct sandbox_limit {
 };
 
 struct sandbox_policy {
-	const char *role; /* "worker" */
+	/* "worker"; such a process dies with its parent. NULL: a daemon of
+	 * one process. */
+	const char *role;
 	/* Added to the base list that every process needs; sorted by name. */
 	const struct sandbox_call *calls;
 	size_t ncalls;
@@ -86,10 +87,11 @@ struct sandbox {
 	bool strict;
 	char mounts[32];
 	char root[128];
+	uint64_t caps; /* bit per CAP_...; what was kept */
 	int landlock; /* ABI, 0: not in force */
 	size_t calls;
 	bool network_closed;
-	char missing[512]; /* ", "-separated */
+	char missing[512]; /* "; "-separated */
 };
 
 /* Call as root (or what there is), before daemon_drop(). */
@@ -100,6 +102,8 @@ void sandbox_set_root(struct sandbox *, const char *mounts, const char *root);
 /* Notes that a layer is not in force; the warning names it. */
 void sandbox_missing(struct sandbox *, const char *what, const char *why);
 void sandbox_enter(struct sandbox *);
+/* Was the capability there to be kept? (it is not in many containers) */
+bool sandbox_has_cap(const struct sandbox *, int cap);
 /*
  * Loads the filters and writes "sandbox: mounts=private chroot=/srv/x
  * caps=setuid,setgid landlock=7 seccomp=54 net=closed", and one warning with

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The order of the layers and the line that says which are in force.
+ * Runs in: every role and portmapd.
+ */
+#include <sys/prctl.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "sandbox_parts.h"
+#include "util.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE		 65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+static const struct sandbox_limit base_limits[] = {
+	{ RLIMIT_CORE, 0, "memory holds clients' data" },
+	{ RLIMIT_MEMLOCK, 0, "nothing is locked" },
+	{ RLIMIT_MSGQUEUE, 0, "no message queues" },
+};
+
+void
+sandbox_missing(struct sandbox *box, const char *what, const char *why)
+{
+	size_t len = strlen(box->missing);
+
+	(void)snprintf(box->missing + len, sizeof(box->missing) - len,
+	    "%s%s (%s)", len > 0 ? "; " : "", what, why);
+}
+
+void
+sandbox_set_root(struct sandbox *box, const char *mounts, const char *root)
+{
+	(void)snprintf(box->mounts, sizeof(box->mounts), "%s", mounts);
+	(void)snprintf(box->root, sizeof(box->root), "%s", root);
+}
+
+void
+sandbox_begin(struct sandbox *box, const struct sandbox_policy *policy,
+    bool strict)
+{
+	*box = (struct sandbox){ .policy = policy, .strict = strict };
+	sandbox_set_root(box, "shared", "none");
+	if (policy->keep_network)
+		box->network_closed = false;
+	else if (unshare(CLONE_NEWNET) == 0)
+		box->network_closed = true;
+	else
+		sandbox_missing(box, "network namespace", strerror(errno));
+	sandbox_caps_begin(box);
+}
+
+static void
+set_limits(const struct sandbox_limit *limits, size_t n)
+{
+	struct rlimit now;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (getrlimit((__rlimit_resource_t)limits[i].what, &now) == -1)
+			fatal("rlimit %d", limits[i].what);
+		if (limits[i].value < now.rlim_max)
+			now.rlim_max = limits[i].value;
+		now.rlim_cur = now.rlim_max;
+		if (setrlimit((__rlimit_resource_t)limits[i].what, &now) == -1)
+			fatal("rlimit %d", limits[i].what);
+	}
+}
+
+/* Bits of the process itself, in an order that does not matter. */
+static void
+harden_process(struct sandbox *box)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		fatal("no_new_privs");
+	if (!SANDBOX_SANITIZER && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+		fatal("dumpable");
+	if (!SANDBOX_SANITIZER &&
+	    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == -1)
+		sandbox_missing(box, "mdwe", "needs Linux 6.3");
+	/* cleared by the change of user, so only now */
+	if (box->policy->role != NULL &&
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
+		fatal("pdeathsig");
+}
+
+void
+sandbox_enter(struct sandbox *box)
+{
+	const struct sandbox_policy *policy = box->policy;
+
+	sandbox_caps_enter(box);
+	harden_process(box);
+	set_limits(base_limits, nitems(base_limits));
+	set_limits(policy->limits, policy->nlimits);
+	sandbox_landlock_enter(box);
+}
+
+static void
+log_line(const struct sandbox *box)
+{
+	char caps[160], landlock[16];
+
+	if (box->policy->no_landlock)
+		(void)snprintf(landlock, sizeof(landlock), "unused");
+	else
+		(void)snprintf(landlock, sizeof(landlock), "%d", box->landlock);
+	log_info("sandbox: mounts=%s chroot=%s caps=%s landlock=%s seccomp=%zu "
+		 "net=%s",
+	    box->mounts, box->root, sandbox_caps_text(box, caps, sizeof(caps)),
+	    landlock, box->calls,
+	    box->network_closed		  ? "closed" :
+		box->policy->keep_network ? "open" :
+					    "filtered");
+}
+
+void
+sandbox_seal(struct sandbox *box)
+{
+	if (strcmp(box->mounts, "shared") == 0)
+		sandbox_missing(box, "private mounts", "not entered");
+	if (box->missing[0] != '\0' && box->strict)
+		fatalx("sandbox: not complete, and -o strict was given: "
+		       "missing %s",
+		    box->missing);
+	sandbox_seccomp_seal(box);
+	log_line(box);
+	if (box->missing[0] != '\0')
+		log_warnx("sandbox: missing %s", box->missing);
+}

@@ -29,9 +29,8 @@ struct fs_export;
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
 #define FS_READ	 0x10u
 #define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
-#define FS_LIST                                                                \
-	0x40u /* fd reads directory entries; r. Its position is
-		       * this object's alone until fs_close() */
+/* fd reads entries: r. Its position is this object's alone till fs_close() */
+#define FS_LIST 0x40u
 
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
@@ -61,13 +60,6 @@ bool fs_may_wait(struct call_ctx *);
  */
 enum nfsstat fs_lookup(struct call_ctx *, const struct fs_obj *dir,
     const char *name, struct fh *, struct stat *);
-/*
- * A descriptor (O_PATH) and the attributes of the name in dir, for the caller
- * to close or to give to fs_adopt_many(). Follows nothing. -1: errno; EXDEV at
- * the border of a filesystem that is not to be entered.
- */
-int fs_peek(struct call_ctx *, const struct fs_obj *dir, const char *name,
-    struct stat *);
 /* ".." of a directory; the root of an export is its own parent. */
 enum nfsstat fs_parent(struct call_ctx *, const struct fs_obj *dir, struct fh *,
     struct stat *);
@@ -91,6 +83,14 @@ struct fs_name {
 };
 void fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
     struct fs_name *, size_t n);
+
+/*
+ * Gives the file another name in dir, both of one export. Asks the broker where
+ * the kernel lets only it link a descriptor (linkat with AT_EMPTY_PATH); the
+ * kernel decides under the caller's identity all the same.
+ */
+enum nfsstat fs_link(struct call_ctx *, const struct fs_obj *file,
+    const struct fs_obj *dir, const char *name);
 
 /* Fresh attributes of an object. */
 enum nfsstat fs_stat(struct fs_obj *, struct stat *);

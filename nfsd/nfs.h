@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "fhandle.h"
+#include "xdr.h"
 
 #define NFS_PROGRAM 100003
 
@@ -132,7 +133,8 @@ enum nfs_create { NFS_UNCHECKED = 0, NFS_GUARDED = 1, NFS_EXCLUSIVE = 2 };
 #define NFS2_MAXDATA   8192
 #define NFS3_FHSIZE    64
 #define NFS3_MAXDATA   (1024 * 1024)
-#define NFS_NAME_MAX   255 /* bytes of one name inside the server */
+#define NFS_NAME_MAX   255 /* bytes of a name on the wire; UTF-16: characters */
+#define NFS_NAME_SIZE  768 /* 255 UTF-16 units are at most 765 bytes here */
 #define NFS_TARGET_MAX 4095 /* bytes of a symbolic link, as in Linux */
 /* Longest legal call: WRITE with a full credential. */
 #define NFS_RECORD_MAX (NFS3_MAXDATA + 4096)
@@ -184,7 +186,7 @@ struct nfs_wcc {
  */
 struct nfs_name {
 	enum nfsstat fault;
-	char str[NFS_NAME_MAX + 1];
+	char str[NFS_NAME_SIZE];
 };
 
 /* diropargs. A handle of wrong length is all zero: the door refuses it. */
@@ -210,6 +212,13 @@ struct rpc_prog;
 /* Both versions (nfs3_proc.c), for rpc_server_new(). */
 extern const struct rpc_prog nfs_program;
 
+/* Checks a name as it came below dir and puts it into ours. */
+void nfs_name_set(struct nfs_name *, struct slice, const struct fh *dir);
+/* "." or "..": names an entry that cannot be made or removed. */
+bool nfs_name_is_dots(const struct nfs_name *);
+
+/* Seconds on the wire: what does not fit 32 bits is the nearest that does. */
+uint32_t nfs_seconds(const struct timespec *);
 /* One table from errno to status; unknown is NFSERR_IO. */
 enum nfsstat nfs_status(int error);
 /* The version 2 code for a status: legal in RFC 1094 whatever comes in. */

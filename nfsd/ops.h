@@ -163,7 +163,6 @@ struct call_res {
 };
 
 #define OPS_ENTRIES_MAX 1024 /* of one READDIR reply */
-#define OPS_PLUS_MAX	512 /* of one READDIRPLUS reply */
 #define OPS_LISTING_MAX 65536 /* bytes of either */
 
 /* Memory of one thread for listings and link texts; never zeroed. */
@@ -172,9 +171,6 @@ struct ops_scratch {
 	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
 	struct nfs_dirent list[OPS_ENTRIES_MAX];
 	char target[NFS_TARGET_MAX + 1];
-	int fds[OPS_PLUS_MAX];
-	struct fh handles[OPS_PLUS_MAX];
-	bool has_handle[OPS_PLUS_MAX];
 };
 
 /* One context per call, filled by begin. */
@@ -192,7 +188,6 @@ struct call_ctx {
  * The operations: each fills res->status and, error or not, whatever weak
  * cache data it could learn. The process's umask must be 0.
  */
-void op_null(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_access(struct call_ctx *, const struct call_args *, struct call_res *);

@@ -122,7 +122,7 @@ is_blocked(const struct rpc_conn *c)
 static void
 go_on_later(struct rpc_conn *c)
 {
-	static const struct timeval now = { 0, 0 }, soon = RPC_CONN_BUSY;
+	static const struct timeval now = { 0, 0 }, soon = { 0, RPC_CONN_BUSY };
 
 	if (c->queued)
 		return;

@@ -23,11 +23,8 @@
 #define RPC_CONN_RECORDS 128 /* records served per wake-up */
 #define RPC_CONN_BYTES	 (1024 * 1024) /* reply bytes per wake-up */
 #define RPC_CONN_FLUSH	 (256 * 1024) /* replies sent with one call */
-#define RPC_CONN_BUSY                                                          \
-	{                                                                      \
-		0, 2000                                                        \
-	} /* file threads full: try again then */
-#define RPC_CONN_SWAP (64 * 1024) /* unsent: keep the buffer, no copy */
+#define RPC_CONN_BUSY	 2000 /* microseconds, when file threads are full */
+#define RPC_CONN_SWAP	 (64 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Bytes waiting: input not yet looked at, or output not yet sent. */
 struct rpc_bytes {

@@ -22,14 +22,7 @@
 
 #define TCP_ACCEPTS 32 /* per wake-up */
 #define TCP_HOSTS   1024 /* buckets; any number of hosts */
-#define TCP_PAUSE                                                              \
-	{                                                                      \
-		0, 100000                                                      \
-	} /* when no descriptor is to be had */
-#define TCP_BUSY                                                               \
-	{                                                                      \
-		0, 2000                                                        \
-	} /* when the file threads are full */
+#define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
 
 /* All connections of one address, or of one local user. */
 struct rpc_host {
@@ -308,7 +301,7 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 static void
 out_of_descriptors(struct rpc_tcp *t)
 {
-	static const struct timeval pause = TCP_PAUSE;
+	static const struct timeval pause = { 0, TCP_PAUSE };
 	struct rpc_peer peer = { .from.family = AF_UNIX };
 	int fd;
 

@@ -28,7 +28,7 @@ if command -v shellcheck >/dev/null; then
 		*.c | *.h | *.md | *.case) continue ;;
 		esac
 		head -n 3 "$f" | grep -aqE '^#!.*sh$|shellcheck shell=' && echo "$f"
-	done | xargs -r shellcheck -x -e SC2016 -P tests/system -P tests/lint -f gcc |
+	done | xargs -r shellcheck -x -P tests/system -P tests/lint -f gcc |
 	    none 'shellcheck is content'
 else
 	skip 'no shellcheck'

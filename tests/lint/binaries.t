@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# What is built is hardened, and the hooks of tests are not in it.
+. "${0%/*}/lib.sh"
+
+O=${O:-.}
+programs=$(for d in portmapd mountd nfsd; do
+	[ ! -x "$O/$d/$d" ] || echo "$O/$d/$d"
+done)
+[ -n "$programs" ] || skip_all 'nothing is built'
+
+each() { # DESCRIPTION COMMAND, which sees $p and prints what is wrong
+	for p in $programs; do
+		"$2" "$p" | sed "s,^,${p##*/}: ,"
+	done | none "$1"
+}
+
+pie() { readelf -hW "$1" | grep -q 'Type:.*DYN' || echo "not PIE"; }
+relro() {
+	readelf -lW "$1" | grep -q GNU_RELRO || echo "no RELRO"
+	readelf -dW "$1" | grep -q 'BIND_NOW\|FLAGS.*NOW' || echo "lazy binding"
+}
+stack() {
+	readelf -lW "$1" | grep GNU_STACK | grep -q RWE && echo "executable stack"
+	readelf -sW "$1" | grep -q __stack_chk_fail || echo "no stack protector"
+}
+fortify() { readelf -sW "$1" | grep -q '_chk@' || echo "not fortified"; }
+cet() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	readelf -nW "$1" | grep -q 'IBT, SHSTK' || echo "no CET"
+}
+hooks() {
+	grep -aqiE 'tern_owned|owned_attempt|TERN_TEST_HOOK' "$1" &&
+	    echo "contains the self-test of owned processes"
+	return 0
+}
+
+each 'programs are position independent' pie
+each 'relocations are read-only after start' relro
+each 'stacks are not executable and have canaries' stack
+each 'calls of the C library are checked' fortify
+each 'indirect branches are marked' cet
+each 'no test hook is in the programs' hooks
+done_testing

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Manual pages are well formed and leave no flag, setting or option out.
+. "${0%/*}/lib.sh"
+
+pages=$(files 'man/*')
+[ -n "$pages" ] || skip_all 'no manual page yet'
+
+if command -v mandoc >/dev/null; then
+	# Names of other projects' pages, which mandoc cannot know; an empty date.
+	echo "$pages" | xargs mandoc -Tlint -W style 2>&1 |
+	    grep -Ev 'referenced manual not found|missing date|Mdocdate' |
+	    none 'mandoc -Tlint has nothing to say'
+else
+	skip 'no mandoc'
+fi
+
+# Rows { 'a', "address", ... } of an option table: letter (or 0) and name.
+rows() {
+	sed -n "s/^	{ '\(.\)', \"\([a-z0-9-]*\)\",.*/\1 \2/p
+	    s/^	{ 0, \"\([a-z0-9_-]*\)\",.*/0 \1/p" "$@"
+}
+
+documented() { # PAGE
+	while read -r letter name; do
+		case $letter in
+		0) grep -Eq "^\.(It|Op|Fl|Cm|Pp).* (Cm |Fl -|Fl o )$name( |=|\$)" "$1" ;;
+		*) grep -Eq "(^\.It|^\.Op)? ?Fl $letter( |\$)" "$1" ;;
+		esac || echo "$1: says nothing about -$letter $name"
+	done
+}
+
+for d in portmapd mountd nfsd; do
+	[ -e $d/$d.c ] || continue
+	if [ ! -e man/$d.8 ]; then
+		echo "man/$d.8 is missing" | none "$d has a page"
+		continue
+	fi
+	{
+		echo V version
+		rows common/daemon_options.c | if [ $d = portmapd ]; then
+			grep -v '^[Rfk] '
+		else
+			cat
+		fi
+		rows $d/*.c
+	} | documented man/$d.8 | none "$d(8) documents every flag and setting"
+done
+
+if [ -e man/tern-exports.5 ]; then
+	sed -n 's/^	{ "\([a-z0-9_]*\)", *[A-Z]*, .*/\1/p' common/exports_option.c |
+	    while read -r name; do
+		grep -Eq "Cm $name( |=|\$)" man/tern-exports.5 ||
+		    echo "tern-exports.5: says nothing about $name"
+	done | none 'the exports page documents every option'
+fi
+
+for page in $pages; do
+	for part in NAME DESCRIPTION 'SEE ALSO'; do
+		grep -qx "\.Sh $part" "$page" || echo "$page: no $part"
+	done
+	case $page in *.8) ;; *) continue ;; esac
+	for part in SYNOPSIS FILES 'EXIT STATUS' EXAMPLES DIAGNOSTICS STANDARDS \
+	    CAVEATS 'SECURITY CONSIDERATIONS'; do
+		grep -qx "\.Sh $part" "$page" || echo "$page: no $part"
+	done
+done | none 'pages have the sections people look for'
+done_testing

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Every procedure row has a wire vector: tests/wire/<program><version>/<NAME>/.
+. "${0%/*}/lib.sh"
+
+tables=$(files '*_proc.c')
+[ -n "$tables" ] || skip_all 'no procedure table yet'
+
+# The folder of a row: by its constant, [NFSPROC3_READ] -> nfs3.
+folders() {
+	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p' "$1" |
+	    while read -r constant name; do
+		case $constant in
+		NFSPROC3_*) echo "nfs3/$name" ;;
+		NFSPROC*) echo "nfs2/$name" ;;
+		MOUNTPROC3_*) echo "mount3/$name" ;;
+		MOUNTPROC*) echo "mount1/$name" ;;
+		PMAPPROC_*) echo "pmap2/$name" ;;
+		RPCBPROC_*) echo "rpcb4/$name" ;;
+		*) echo "unknown/$constant" ;;
+		esac
+	done
+}
+
+for table in $tables; do
+	rows=$(folders "$table" | sort -u)
+	[ -n "$rows" ] || echo "$table: no rows found"
+	for row in $rows; do
+		set -- tests/wire/"$row"/*.case
+		[ -e "$1" ] || echo "$table: no vector in tests/wire/$row/"
+	done
+done | none 'every row has a vector'
+done_testing

@@ -128,9 +128,17 @@ struct rpc_hooks {
 	size_t ctx_size; /* sizes of the three completed structs */
 	size_t args_size;
 	size_t res_size;
-	/* Fills the (zeroed) context; AUTH_OK or the reason for denial. */
+	/*
+	 * Fills the (zeroed) context; AUTH_OK or the reason for denial. Runs
+	 * on the thread of the attempt (call->thread), so twice for a call
+	 * that said `later`. May be NULL.
+	 */
 	enum rpc_auth_stat (*begin)(struct call_ctx *, struct rpc_call *);
-	/* After put, or after a failed get (then the result is zero). */
+	/*
+	 * After put, or after a failed get (then the result is zero). Once per
+	 * call that began, always in the event loop: statistics need no lock.
+	 * May be NULL.
+	 */
 	void (*end)(struct call_ctx *, const struct rpc_call *,
 	    const struct call_res *);
 };

@@ -15,6 +15,7 @@ struct rpc_server;
 
 /* Where a late reply goes; filled by the transport, opaque to the pipeline. */
 struct rpc_origin {
+	/* Length 0: there is no reply, the call just is not pending. */
 	void (*reply)(const struct rpc_origin *, const uint8_t *, size_t);
 	void *transport;
 	uint64_t ticket; /* which connection; the transport checks it lives */
@@ -25,7 +26,8 @@ enum rpc_verdict {
 	RPC_DROP, /* nothing to send (a REPLY, a repeat in progress) */
 	RPC_ANSWERED, /* *outlen bytes are in out */
 	RPC_LATE, /* origin->reply will be called from the event loop */
-	RPC_HANGUP /* not RPC at all: close a stream, ignore a datagram */
+	RPC_HANGUP, /* not RPC at all: close a stream, ignore a datagram */
+	RPC_BUSY /* no file thread has room: offer the same again later */
 };
 
 /* progs: array of nprogs programs this server answers for. Never NULL. */
@@ -45,5 +47,11 @@ size_t rpc_server_in_flight(const struct rpc_server *);
  */
 enum rpc_verdict rpc_serve(struct rpc_server *, const struct rpc_origin *,
     const uint8_t *msg, size_t len, uint8_t *out, size_t cap, size_t *outlen);
+
+/* For rows without arguments, work or results, such as NULL. */
+void rpc_get_void(struct xdr_in *, struct call_args *);
+void rpc_run_void(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void rpc_put_void(struct xdr_out *, const struct call_res *);
 
 #endif

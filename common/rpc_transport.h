@@ -26,7 +26,9 @@ struct rpc_limits {
 	unsigned int connections_max;
 	unsigned int connections_per_host;
 	size_t queue_max; /* unsent bytes per connection: stop reading */
-	size_t partial_max; /* bytes of incomplete records, all conns */
+	size_t unsent_max; /* unsent bytes of all: the longest waiting goes */
+	size_t partial_max; /* bytes of incomplete records, of all */
+	unsigned int late_max; /* calls on file threads per connection */
 	unsigned int record_seconds; /* an incomplete record may take this */
 	unsigned int stall_seconds; /* a peer may not read for this long */
 	unsigned int idle_seconds; /* 0: connections may idle for ever */
@@ -38,10 +40,17 @@ struct rpc_limits {
 
 /* Defaults for the fields above: generous for nfsd, callers tighten them. */
 extern const struct rpc_limits rpc_limits_default;
+/*
+ * Sets one by its option name ("connections-max"); false with why: "unknown
+ * limit", "too small", "too large", "invalid".
+ */
+bool rpc_limits_set(struct rpc_limits *, const char *name, const char *value,
+    const char **why);
 
 /* Takes over a bound datagram socket (v4 or v6). */
 struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,
     const struct rpc_limits *);
+/* Call when rpc_server_in_flight() is 0. */
 void rpc_udp_free(struct rpc_udp *);
 
 /*
@@ -54,6 +63,8 @@ struct rpc_tcp *rpc_tcp_new(struct event_base *, struct rpc_server *, int fd,
     void *arg);
 /* Stops accepting; connections go on. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
+unsigned int rpc_tcp_connections(const struct rpc_tcp *);
+/* Closes everything; call when rpc_server_in_flight() is 0. */
 void rpc_tcp_free(struct rpc_tcp *);
 
 #endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The exports file between disk, log and jail.
+ * Runs in: mountd parent, nfsd parent.
+ */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "log.h"
+#include "util.h"
+
+_Static_assert(EXPORTS_MAX <= JAIL_EXPORTS_MAX, "the jail holds them all");
+
+struct reporter {
+	const char *file;
+	bool check;
+};
+
+static void
+report(void *arg, enum exports_severity severity, int line, int column,
+    const char *message)
+{
+	const struct reporter *r = arg;
+	const char *mark = severity == EXPORTS_WARNING ? "warning: " : "";
+	char where[32] = "";
+
+	if (line > 0)
+		(void)snprintf(where, sizeof(where), ":%d:%d", line, column);
+	if (r->check)
+		(void)fprintf(stderr, "%s%s: %s%s\n", r->file, where, mark,
+		    message);
+	else
+		log_warnx("%s%s: %s%s", r->file, where, mark, message);
+}
+
+bool
+config_load(struct exports_file *out, const char *file, bool check)
+{
+	struct reporter r = { file, check };
+	const struct exports_hooks hooks = { report, NULL, &r };
+	struct exports_file f;
+
+	if (!exports_load(&f, file, &hooks))
+		return false;
+	if (f.list->n == 0)
+		report(&r, EXPORTS_WARNING, 0, 0,
+		    f.missing ? "no such file: nothing is exported" :
+				"nothing is exported");
+	*out = f;
+	return true;
+}
+
+static void
+log_change(void *arg, const char *what, const struct export *e)
+{
+	size_t *changes = arg;
+
+	log_info("exports: %s %s", what, e->path);
+	(*changes)++;
+}
+
+void
+config_log_diff(const struct exports *before, const struct exports *after)
+{
+	size_t changes = 0;
+
+	exports_diff(before, after, log_change, &changes);
+	if (changes == 0)
+		log_info("exports: nothing changed");
+}
+
+/* Is a filesystem mounted there? A path that is not there is not asked for. */
+static bool
+is_mounted(const char *path)
+{
+	struct statx sx;
+
+	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE, &sx) == -1)
+		return true;
+	return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+size_t
+config_jail(const struct exports *ex, struct jail_export out[EXPORTS_MAX])
+{
+	const struct export_options *o;
+	struct jail_export j;
+	size_t i, k, n = 0;
+	bool mountpoint;
+
+	for (i = 0; i < ex->n; i++) {
+		j = (struct jail_export){ .path = ex->list[i].path,
+			.read_only = true };
+		mountpoint = false;
+		for (k = 0; k < ex->list[i].nclients; k++) {
+			o = &ex->list[i].clients[k].options;
+			j.read_only = j.read_only && !o->rw;
+			j.submounts = j.submounts || o->crossmnt;
+			mountpoint = mountpoint || o->mountpoint;
+		}
+		if (mountpoint && !is_mounted(j.path))
+			log_warnx("%s: nothing is mounted there; not served "
+				  "until something is and exports are reloaded",
+			    j.path);
+		else
+			out[n++] = j;
+	}
+	return n;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Serving one stream connection: see rpc_conn.h. All complete records of a
+ * read are served and answered with one send, within a budget per wake-up, so
+ * that a busy connection cannot keep the others waiting. Replies are written
+ * by the operations where they are sent from.
+ * Runs in: the process that reads the network.
+ */
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "rpc_conn.h"
+
+struct rpc_streams rpc_streams;
+
+static void serve(struct rpc_conn *, const uint8_t *, size_t);
+
+uint32_t
+rpc_seconds(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint32_t)ts.tv_sec;
+}
+
+bool
+rpc_conn_is_idle(const struct rpc_conn *c)
+{
+	return c->late == 0 && c->unsent.buf == NULL && c->held.buf == NULL &&
+	    !rpc_record_partial(&c->record);
+}
+
+/* Frees the bytes; a buffer of the shared kind is kept for the next. */
+static void
+bytes_clear(struct rpc_bytes *b)
+{
+	if (b->cap == rpc_streams.out_cap && rpc_streams.spare == NULL)
+		rpc_streams.spare = b->buf;
+	else
+		free(b->buf);
+	memset(b, 0, sizeof(*b));
+}
+
+/* Appends; false without memory. */
+static bool
+bytes_add(struct rpc_bytes *b, const void *data, size_t len)
+{
+	uint8_t *buf;
+	size_t cap;
+
+	if (b->at > 0) {
+		memmove(b->buf, b->buf + b->at, b->len - b->at);
+		b->len -= b->at;
+		b->at = 0;
+	}
+	if (len > b->cap - b->len) {
+		cap = b->len + len;
+		buf = realloc(b->buf, cap);
+		if (buf == NULL)
+			return false;
+		b->buf = buf;
+		b->cap = cap;
+	}
+	memcpy(b->buf + b->len, data, len);
+	b->len += len;
+	return true;
+}
+
+/* Keeps sums and the list of those on the clock in step with c. */
+static void
+account(struct rpc_conn *c)
+{
+	bool watch;
+
+	rpc_streams.partial -= c->partial;
+	c->partial = c->record.cap + c->held.cap;
+	rpc_streams.partial += c->partial;
+	if (!rpc_record_partial(&c->record))
+		c->record_since = 0;
+	else if (c->record_since == 0)
+		c->record_since = rpc_seconds();
+	watch = c->record_since != 0 || c->unsent.buf != NULL;
+	if (watch == c->watched)
+		return;
+	c->watched = watch;
+	if (watch)
+		TAILQ_INSERT_TAIL(&rpc_streams.watched, c, watch);
+	else
+		TAILQ_REMOVE(&rpc_streams.watched, c, watch);
+}
+
+static void
+set_event(struct event *ev, bool want, bool *have)
+{
+	if (want == *have)
+		return;
+	*have = want;
+	if (want)
+		(void)event_add(ev, NULL);
+	else
+		(void)event_del(ev);
+}
+
+static bool
+is_blocked(const struct rpc_conn *c)
+{
+	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+
+	return c->unsent.len - c->unsent.at >= limits->queue_max ||
+	    c->late >= limits->late_max || c->busy;
+}
+
+/* Puts c among those that go on at the next turn of the loop. */
+static void
+go_on_later(struct rpc_conn *c)
+{
+	static const struct timeval now = { 0, 0 }, soon = { 0, RPC_CONN_BUSY };
+
+	if (c->queued)
+		return;
+	c->queued = true;
+	TAILQ_INSERT_TAIL(&rpc_streams.again, c, again);
+	if (!c->busy)
+		(void)event_add(rpc_streams.again_event, &now);
+	else if (!event_pending(rpc_streams.again_event, EV_TIMEOUT, NULL))
+		(void)event_add(rpc_streams.again_event, &soon);
+}
+
+/* After every change: what does c wait for now? False: it is gone. */
+static bool
+settle(struct rpc_conn *c)
+{
+	static const struct timeval second = { 1, 0 };
+	bool input;
+
+	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
+		rpc_conn_close(c);
+		return false;
+	}
+	account(c);
+	input = c->held.buf != NULL;
+	set_event(&c->readable, !c->eof && !input && !is_blocked(c),
+	    &c->reading);
+	set_event(&c->writable, c->unsent.buf != NULL, &c->writing);
+	if (input && (c->busy || !is_blocked(c)))
+		go_on_later(c);
+	if (c->watched && !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
+		(void)event_add(rpc_streams.tick, &second);
+	return true;
+}
+
+/* Keeps what send(2) did not take: the whole buffer when that is cheaper. */
+static void
+keep_unsent(struct rpc_conn *c, size_t sent)
+{
+	struct rpc_streams *s = &rpc_streams;
+	uint8_t *fresh;
+	size_t left;
+
+	left = s->out_len - sent;
+	if (c->unsent.buf == NULL)
+		c->unsent_since = rpc_seconds();
+	if (c->unsent.buf == NULL && left > RPC_CONN_SWAP) {
+		fresh = s->spare != NULL ? s->spare : malloc(s->out_cap);
+		if (fresh != NULL) {
+			s->spare = NULL;
+			c->unsent.buf = s->out;
+			c->unsent.at = sent;
+			c->unsent.len = s->out_len;
+			c->unsent.cap = s->out_cap;
+			s->out = fresh;
+			s->unsent += left;
+			return;
+		}
+	}
+	if (bytes_add(&c->unsent, s->out + sent, left))
+		s->unsent += left;
+	else
+		c->dead = true;
+}
+
+/* Sends the replies collected for c. */
+static void
+flush(struct rpc_conn *c)
+{
+	struct rpc_streams *s = &rpc_streams;
+	ssize_t n;
+
+	if (s->out_len == 0)
+		return;
+	n = 0;
+	if (c->unsent.buf == NULL && !c->dead) {
+		n = send(c->fd, s->out, s->out_len, MSG_NOSIGNAL);
+		if (n == -1 && errno != EAGAIN && errno != EINTR)
+			c->dead = true;
+		if (n == -1)
+			n = 0;
+	}
+	if ((size_t)n < s->out_len && !c->dead)
+		keep_unsent(c, (size_t)n);
+	s->out_len = 0;
+}
+
+static void
+put_mark(uint8_t out[4], size_t len)
+{
+	uint32_t mark = RPC_RECORD_LAST | (uint32_t)len;
+
+	out[0] = (uint8_t)(mark >> 24);
+	out[1] = (uint8_t)(mark >> 16);
+	out[2] = (uint8_t)(mark >> 8);
+	out[3] = (uint8_t)mark;
+}
+
+/* Input that must wait, in the form it came in. */
+static void
+hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
+    size_t len)
+{
+	struct rpc_bytes b = { .buf = NULL };
+	uint8_t mark[4];
+	bool ok;
+
+	if (msg == NULL && c->held.buf != NULL) {
+		c->held.at = c->held.len - len; /* it is there already */
+		return;
+	}
+	ok = true;
+	if (msg != NULL) {
+		put_mark(mark, msglen);
+		ok = bytes_add(&b, mark, sizeof(mark)) &&
+		    bytes_add(&b, msg, msglen);
+	}
+	if (ok && len > 0)
+		ok = bytes_add(&b, rest, len);
+	if (!ok)
+		c->dead = true;
+	/* rest may lie in held: free it only now. */
+	bytes_clear(&c->held);
+	c->held = b;
+}
+
+/* One record. False: it must be offered again. */
+static bool
+serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
+{
+	struct rpc_streams *s = &rpc_streams;
+	size_t n;
+
+	switch (rpc_serve(rpc_tcp_server(c->tcp), &c->origin, msg, len,
+	    s->out + s->out_len + 4, s->out_cap - s->out_len - 4, &n)) {
+	case RPC_ANSWERED:
+		put_mark(s->out + s->out_len, n);
+		s->out_len += 4 + n;
+		break;
+	case RPC_LATE:
+		c->late++;
+		break;
+	case RPC_BUSY:
+		c->busy = true;
+		return false;
+	case RPC_HANGUP:
+		c->dead = true;
+		break;
+	case RPC_DROP:
+		break;
+	}
+	return true;
+}
+
+static void
+refuse_record(struct rpc_conn *c, enum rpc_record_state why)
+{
+	c->dead = true;
+	if (why == RPC_RECORD_LONG)
+		rpc_tcp_refused(&c->origin.peer, "record too long",
+		    "record-max");
+	else if (why == RPC_RECORD_FRAGMENTS)
+		rpc_tcp_refused(&c->origin.peer, "too many fragments",
+		    "fragments-max");
+	else
+		log_warnx("tcp: out of memory for a record");
+}
+
+/* Serves data, as far as budget and limits allow, and holds the rest. */
+static void
+serve(struct rpc_conn *c, const uint8_t *data, size_t len)
+{
+	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	struct rpc_streams *s = &rpc_streams;
+	enum rpc_record_state state;
+	const uint8_t *msg;
+	size_t msglen, bytes;
+	unsigned int records;
+
+	bytes = 0;
+	for (records = 0; !c->dead; records++) {
+		if (s->out_len >= RPC_CONN_FLUSH) {
+			bytes += s->out_len;
+			flush(c);
+		}
+		if (records >= RPC_CONN_RECORDS || bytes >= RPC_CONN_BYTES ||
+		    is_blocked(c)) {
+			hold(c, NULL, 0, data, len);
+			break;
+		}
+		state = rpc_record_next(&c->record, limits->record_max,
+		    limits->fragments_max, &data, &len, &msg, &msglen);
+		if (state == RPC_RECORD_MORE) {
+			bytes_clear(&c->held);
+			break;
+		}
+		if (state != RPC_RECORD_DONE)
+			refuse_record(c, state);
+		else if (!serve_record(c, msg, msglen)) {
+			hold(c, msg, msglen, data, len);
+			rpc_record_clear(&c->record);
+			break;
+		}
+	}
+	flush(c);
+}
+
+/* Goes on with held input. */
+void
+rpc_conn_resume(struct rpc_conn *c)
+{
+	c->busy = false;
+	serve(c, c->held.buf + c->held.at, c->held.len - c->held.at);
+	(void)settle(c);
+}
+
+static void
+on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c = arg;
+	struct iovec iov[2];
+	size_t room;
+	uint8_t *at;
+	ssize_t n;
+	int count;
+
+	count = 0;
+	room = rpc_record_room(&c->record, &at);
+	if (room > 0)
+		iov[count++] = (struct iovec){ at, room };
+	iov[count++] = (struct iovec){ s->in, RPC_CONN_READ };
+	n = readv(fd, iov, count);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == -1)
+		c->dead = true;
+	else if (n == 0)
+		c->eof = true;
+	else {
+		rpc_tcp_touch(c->tcp, c);
+		if (room > (size_t)n)
+			room = (size_t)n;
+		if (room > 0)
+			rpc_record_filled(&c->record, room);
+		serve(c, s->in, (size_t)n - room);
+	}
+	/* An incomplete record will not be completed any more. */
+	if (c->eof)
+		rpc_record_clear(&c->record);
+	(void)settle(c);
+}
+
+static void
+on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct rpc_conn *c = arg;
+	struct rpc_bytes *b = &c->unsent;
+	ssize_t n;
+
+	n = send(fd, b->buf + b->at, b->len - b->at, MSG_NOSIGNAL);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == -1)
+		c->dead = true;
+	else {
+		b->at += (size_t)n;
+		rpc_streams.unsent -= (size_t)n;
+		c->unsent_since = rpc_seconds();
+		if (b->at == b->len)
+			bytes_clear(b);
+	}
+	(void)settle(c);
+}
+
+static struct rpc_conn *
+find_conn(uint64_t id)
+{
+	struct rpc_conn *c;
+
+	LIST_FOREACH (c, &rpc_streams.ids[id % RPC_CONN_IDS], by_id)
+		if (c->origin.ticket == id)
+			break;
+	return c;
+}
+
+/* The reply of a file thread; its connection may be long gone. */
+static void
+late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+
+	c = find_conn(origin->ticket);
+	if (c == NULL)
+		return;
+	c->late--;
+	if (len > 0) {
+		put_mark(s->out, len);
+		memcpy(s->out + 4, reply, len);
+		s->out_len = 4 + len;
+		flush(c);
+	}
+	(void)settle(c);
+}
+
+struct rpc_conn *
+rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return NULL;
+	c->tcp = tcp;
+	c->fd = fd;
+	c->origin.peer = *peer;
+	c->origin.peer.id = ++s->last_id;
+	c->origin.ticket = s->last_id;
+	c->origin.transport = tcp;
+	c->origin.reply = late_reply;
+	c->active = rpc_seconds();
+	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
+	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
+	    on_readable, c);
+	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
+	    on_writable, c);
+	set_event(&c->readable, true, &c->reading);
+	return c;
+}
+
+void
+rpc_conn_close(struct rpc_conn *c)
+{
+	struct rpc_streams *s = &rpc_streams;
+
+	rpc_tcp_forget(c->tcp, c);
+	set_event(&c->readable, false, &c->reading);
+	set_event(&c->writable, false, &c->writing);
+	close(c->fd);
+	s->unsent -= c->unsent.len - c->unsent.at;
+	s->partial -= c->partial;
+	if (c->watched)
+		TAILQ_REMOVE(&s->watched, c, watch);
+	if (c->queued)
+		TAILQ_REMOVE(&s->again, c, again);
+	LIST_REMOVE(c, by_id);
+	rpc_record_clear(&c->record);
+	bytes_clear(&c->held);
+	bytes_clear(&c->unsent);
+	free(c);
+}

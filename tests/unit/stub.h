@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A small RPC program for tests of the pipeline and the transports, and a
+ * server thread around it.
+ * Runs in: tests.
+ */
+#ifndef STUB_H
+#define STUB_H
+
+#include "rpc_transport.h"
+
+#define STUB_PROG 0x20001234u
+#define STUB_DATA 1100000
+
+enum stub_proc {
+	STUB_NULL,
+	STUB_ECHO, /* opaque -> the same */
+	STUB_COUNT, /* cached; -> how often it was executed */
+	STUB_BYTES, /* n -> opaque of n bytes, made in place */
+	STUB_OVERFLOW, /* result never fits */
+	STUB_WAIT, /* waits on a file thread until stub_go(); -> thread */
+	STUB_HOLE, /* no row */
+	STUB_WHO, /* -> peer: kind, port, uid, id */
+	STUB_SLOW_COUNT, /* cached, on a file thread, waits for stub_go() */
+	STUB_NPROCS
+};
+
+extern const struct rpc_prog stub_prog;
+extern const struct rpc_prog *const stub_progs[];
+extern const struct rpc_hooks stub_hooks;
+
+/* What the hooks saw. */
+extern unsigned int stub_begun, stub_ended, stub_executed;
+/* begin answers this. */
+extern enum rpc_auth_stat stub_auth;
+/* Lets n waiting calls go on. */
+void stub_go(unsigned int n);
+/* Waits until n calls wait on file threads. */
+void stub_wait_for(unsigned int n);
+
+/* A server in a thread: fds of its sockets to talk to. */
+struct stub_server {
+	struct rpc_limits limits;
+	unsigned int threads; /* file threads, 0: none */
+	size_t queue; /* of the file threads */
+	size_t cache; /* entries, 0: none */
+	uint16_t udp_port, tcp_port; /* on 127.0.0.1 */
+	char path[64]; /* of the unix socket */
+	struct stub_inside *inside;
+};
+
+/* Starts with limits, threads, queue, cache as given. */
+void stub_start(struct stub_server *);
+void stub_stop(struct stub_server *);
+/* Connections that ended, in all. */
+unsigned int stub_closed(const struct stub_server *);
+unsigned int stub_connections(const struct stub_server *);
+/* Connected sockets. */
+int stub_udp(const struct stub_server *);
+int stub_tcp(const struct stub_server *);
+int stub_unix(const struct stub_server *);
+/* Milliseconds since some start. */
+int64_t stub_ms(void);
+/*
+ * One call over fd; the result words (at most max) in out. The number of
+ * result words, or -1 with *why.
+ */
+int stub_call(int fd, bool stream, enum stub_proc, const void *args, size_t len,
+    uint32_t *out, size_t max, const char **why);
+/* A call message, without record mark; its length. */
+size_t stub_message(uint8_t *buf, size_t size, uint32_t xid, enum stub_proc,
+    const void *args, size_t len);
+void stub_mark(uint8_t out[4], size_t len, bool last);
+
+#endif

@@ -112,6 +112,11 @@ struct rpc_call {
 	 */
 	bool may_wait;
 	bool later;
+	/*
+	 * An operation that will not do this at all sets what to answer
+	 * instead of a result; RPC_SUCCESS (as it starts) means a result.
+	 */
+	enum rpc_accept_stat refuse;
 	unsigned int thread; /* 0: the event loop, else the file thread */
 	/*
 	 * The reply buffer behind the reply header. An operation with much

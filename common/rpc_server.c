@@ -210,6 +210,7 @@ attempt(struct rpc_server *s, struct work *w)
 	call->room = w->out.base + w->out.len;
 	call->room_len = xdr_out_left(&w->out);
 	call->outcome = RPC_SYSTEM_ERR;
+	call->refuse = RPC_SUCCESS;
 	auth = s->hooks.begin == NULL ? AUTH_OK : s->hooks.begin(w->ctx, call);
 	if (auth != AUTH_OK) {
 		xdr_out_init(&w->out, w->out.base, w->out.cap);
@@ -224,9 +225,10 @@ attempt(struct rpc_server *s, struct work *w)
 		call->proc->run(w->ctx, w->args, w->res);
 		if (call->later && !call->may_wait)
 			return false;
-		call->proc->put(&w->out, w->res);
+		if (call->refuse == RPC_SUCCESS)
+			call->proc->put(&w->out, w->res);
 		if (!w->out.failed)
-			call->outcome = RPC_SUCCESS;
+			call->outcome = call->refuse;
 	}
 	if (call->outcome != RPC_SUCCESS) {
 		xdr_out_init(&w->out, w->out.base, w->out.cap);

@@ -39,6 +39,8 @@ struct fs_obj {
 	const struct fs_export *export;
 	const struct export_options *options; /* of this client */
 	struct fs_entry *entry;
+	struct fs_thread *thread; /* whose object it is */
+	bool own_fd; /* FS_LIST: fd is lent to this object alone */
 	bool utf16; /* names below are in the player dialect */
 };
 
@@ -64,11 +66,12 @@ enum nfsstat fs_lookup(struct call_ctx *, const struct fs_obj *dir,
 enum nfsstat fs_parent(struct call_ctx *, const struct fs_obj *dir, struct fh *,
     struct stat *);
 /*
- * Handle of something just made, from its descriptor; takes over fd (data says
- * it can read and write, so that the creator may go on writing a 0444 file).
+ * Handle of something just made as name in dir, from its descriptor; takes over
+ * fd (data says it can read and write, so that the creator may go on writing a
+ * 0444 file).
  */
-enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir, int fd,
-    bool data, struct fh *, struct stat *);
+enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir,
+    const char *name, int fd, bool data, struct fh *, struct stat *);
 /*
  * Attributes and handles of many names at once (READDIRPLUS): one question to
  * the broker for all that are not known yet. Same rules as fs_lookup(), with

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The broker's answers. Data descriptors are opened only for regular files and
+ * directories, after an O_PATH descriptor has shown the type, with flags from
+ * one table; no flag, path or length of the worker's reaches a system call.
+ * Runs in: nfsd broker; in process for tests and fuzzers.
+ */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "inode_table.h"
+#include "ipc.h"
+#include "log.h"
+#include "util.h"
+
+struct broker {
+	pthread_mutex_t lock; /* of exports, the pointer */
+	struct fs_exports *exports;
+	struct fh_keys keys;
+	enum fs_mode mode;
+};
+
+struct broker_channel {
+	struct broker *broker;
+	struct fs_acting acting;
+	bool started; /* acting belongs to the thread that serves */
+	unsigned int bad;
+};
+
+/* What each want may open and how. */
+static const struct {
+	mode_t type; /* 0: anything */
+	int flags;
+} wants[BROKER_WANTS] = {
+	[BROKER_PATH] = { 0, O_PATH },
+	[BROKER_READ] = { S_IFREG, O_RDONLY | O_NONBLOCK },
+	[BROKER_WRITE] = { S_IFREG, O_RDWR | O_NONBLOCK },
+	[BROKER_LIST] = { S_IFDIR, O_RDONLY | O_DIRECTORY },
+};
+
+#define ALWAYS (O_CLOEXEC | O_NOFOLLOW | O_LARGEFILE)
+
+/* A file by which it can be opened again with other flags. */
+struct source {
+	struct fs_export *export;
+	struct fh_plain plain;
+	struct inode_found found; /* not FH_KERNEL */
+	int fd; /* O_PATH */
+};
+
+struct broker *
+broker_new(const struct fh_keys *keys, enum fs_mode mode)
+{
+	struct broker *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		fatal("broker");
+	pthread_mutex_init(&b->lock, NULL);
+	b->keys = *keys;
+	b->mode = mode;
+	return b;
+}
+
+void
+broker_free(struct broker *b)
+{
+	if (b == NULL)
+		return;
+	fs_exports_done(b->exports);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+void
+broker_set_exports(struct broker *b, struct fs_exports *x)
+{
+	struct fs_exports *old;
+
+	pthread_mutex_lock(&b->lock);
+	old = b->exports;
+	b->exports = x;
+	pthread_mutex_unlock(&b->lock);
+	fs_exports_done(old);
+}
+
+/* The list of now, kept alive until fs_exports_done(). */
+static struct fs_exports *
+exports_now(struct broker *b)
+{
+	struct fs_exports *x;
+
+	pthread_mutex_lock(&b->lock);
+	x = b->exports == NULL ? NULL : fs_exports_use(b->exports);
+	pthread_mutex_unlock(&b->lock);
+	return x;
+}
+
+struct broker_channel *
+broker_channel_new(struct broker *b)
+{
+	struct broker_channel *c = calloc(1, sizeof(*c));
+
+	if (c != NULL)
+		c->broker = b;
+	return c;
+}
+
+void
+broker_channel_free(struct broker_channel *c)
+{
+	free(c);
+}
+
+/* A handle no honest worker would send; counted. */
+static int
+forged(struct broker_channel *c)
+{
+	c->bad++;
+	errno = EBADMSG;
+	return -1;
+}
+
+/* Tag and export; fills source but its descriptors. */
+static int
+check_handle(struct broker_channel *c, const struct fs_exports *x,
+    const struct fh *fh, struct source *s)
+{
+	const struct fh_keys *keys = &c->broker->keys;
+	struct fs_export *e = fs_exports_find(x, fh_export_id(fh));
+
+	if (e == NULL) {
+		errno = ESTALE;
+		return -1;
+	}
+	s->export = e;
+	if (!fh_check_worker(fh, e->path, &keys->worker, &s->plain))
+		return forged(c);
+	if (s->plain.kind == FH_KERNEL &&
+	    !fh_check_broker(fh, e->path, &keys->broker, &s->plain))
+		return forged(c);
+	return 0;
+}
+
+static int
+open_kernel(const struct source *s, int flags)
+{
+	struct {
+		struct file_handle head;
+		uint8_t room[FH_INNER_MAX];
+	} h = { .head = { .handle_bytes = s->plain.len,
+		    .handle_type = s->plain.type } };
+
+	memcpy((uint8_t *)&h + offsetof(struct file_handle, f_handle),
+	    s->plain.inner, s->plain.len);
+	return open_by_handle_at(s->export->root, &h.head, flags | ALWAYS);
+}
+
+/* Opens the name the file was found by; it must still be that file. */
+static int
+open_found(const struct source *s, int flags)
+{
+	struct open_how how = { .flags =
+				    (uint64_t)(unsigned int)(flags | ALWAYS) };
+	struct stat want, got;
+	int fd, dirfd = s->found.dirfd;
+
+	how.resolve =
+	    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+	fd = (int)syscall(SYS_openat2, dirfd == -1 ? s->fd : dirfd,
+	    dirfd == -1 ? "." : s->found.name, &how, sizeof(how));
+	if (fd == -1)
+		return -1;
+	if (fstat(s->fd, &want) == 0 && fstat(fd, &got) == 0 &&
+	    want.st_ino == got.st_ino && want.st_dev == got.st_dev)
+		return fd;
+	close(fd);
+	errno = EAGAIN;
+	return -1;
+}
+
+static int
+open_again(const struct source *s, int flags)
+{
+	return s->plain.kind == FH_KERNEL ? open_kernel(s, flags) :
+					    open_found(s, flags);
+}
+
+/* The O_PATH descriptor. */
+static int
+open_source(struct source *s)
+{
+	struct inode_table *table;
+
+	if (s->plain.kind == FH_KERNEL) {
+		s->fd = open_kernel(s, O_PATH);
+		return s->fd == -1 ? -1 : 0;
+	}
+	table = fs_export_table(s->export);
+	if (table == NULL ||
+	    inode_table_open(table, &s->plain, &s->found) == -1)
+		return -1;
+	s->fd = s->found.fd;
+	return 0;
+}
+
+static int
+act_as(struct broker_channel *c, const struct broker_open *q)
+{
+	struct fs_cred cred = {
+		.uid = q->uid, .gid = q->gid, .ngids = q->ngids
+	};
+
+	if (!c->started) {
+		fs_cred_init(&c->acting, c->broker->mode);
+		c->started = true;
+	}
+	memcpy(cred.gids, q->gids, q->ngids * sizeof(cred.gids[0]));
+	return fs_cred_switch(&c->acting, &cred);
+}
+
+/*
+ * As the caller; when he owns the file its mode does not matter, as he has
+ * opened it on his side long ago, perhaps before he changed the mode.
+ */
+static int
+open_to_write(struct broker_channel *c, const struct broker_open *q,
+    const struct source *s, const struct stat *st, uint32_t *readable)
+{
+	int fd;
+
+	if (act_as(c, q) == -1)
+		return -1;
+	*readable = 1;
+	fd = open_again(s, wants[BROKER_WRITE].flags);
+	if (fd != -1 || errno != EACCES)
+		return fd;
+	*readable = 0;
+	fd = open_again(s, O_WRONLY | O_NONBLOCK);
+	if (fd != -1 || errno != EACCES || st->st_uid != q->uid)
+		return fd;
+	if (fs_cred_override(true) == -1) {
+		errno = EACCES;
+		return -1;
+	}
+	*readable = 1;
+	fd = open_again(s, wants[BROKER_WRITE].flags);
+	if (fs_cred_override(false) == -1)
+		fatal("broker: cannot give up an override");
+	return fd;
+}
+
+static int
+wrong_type(mode_t have, mode_t want)
+{
+	if (want == S_IFDIR)
+		return ENOTDIR;
+	return S_ISDIR(have) ? EISDIR : EINVAL;
+}
+
+static int
+open_source_as(struct broker_channel *c, const struct broker_open *q,
+    struct source *s, uint32_t *readable)
+{
+	struct stat st;
+	int fd;
+
+	if (q->want == BROKER_PATH) {
+		fd = s->fd;
+		s->fd = -1;
+		return fd;
+	}
+	if (fstat(s->fd, &st) == -1)
+		return -1;
+	if ((st.st_mode & S_IFMT) != wants[q->want].type) {
+		errno = wrong_type(st.st_mode, wants[q->want].type);
+		return -1;
+	}
+	if (q->want == BROKER_WRITE)
+		return open_to_write(c, q, s, &st, readable);
+	return open_again(s, wants[q->want].flags);
+}
+
+static int
+open_checked(struct broker_channel *c, const struct fs_exports *x,
+    const struct broker_open *q, uint32_t *readable)
+{
+	struct source s = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
+	int fd = -1, saved;
+
+	if (check_handle(c, x, &q->fh, &s) == -1)
+		return -1;
+	if (q->want == BROKER_WRITE && !s.export->writable) {
+		errno = EROFS;
+		return -1;
+	}
+	if (q->want == BROKER_WRITE && c->broker->mode != FS_SQUASH &&
+	    !fs_export_allows_user(s.export, q->uid))
+		return forged(c);
+	if (open_source(&s) == 0)
+		fd = open_source_as(c, q, &s, readable);
+	saved = errno;
+	if (s.fd != -1)
+		close(s.fd);
+	if (s.found.dirfd != -1)
+		close(s.found.dirfd);
+	errno = saved;
+	return fd;
+}
+
+static size_t
+answer_open(struct broker_channel *c, const struct fs_exports *x,
+    const struct broker_open *q, struct broker_sealed *answer, int *fd)
+{
+	struct broker_opened a = { 0, 0 };
+
+	if (q->want >= BROKER_WANTS || q->ngids > BROKER_GROUPS_MAX)
+		return 0;
+	*fd = open_checked(c, x, q, &a.readable);
+	if (*fd == -1)
+		a.error = errno == 0 ? EIO : errno;
+	memcpy(answer, &a, sizeof(a));
+	return sizeof(a);
+}
+
+/* Seals one descriptor; name as it is called in dir. */
+static int
+seal_one(struct broker *b, const struct source *dir,
+    const struct broker_seal *q, int fd, const char *name, struct fh *fh)
+{
+	struct fs_export *e = dir->export;
+	struct inode_table *table;
+	struct fh_plain plain;
+	struct fh_id id;
+
+	if (e->fs.naming == FH_BY_HANDLE && q->utf16 == 0) {
+		if (fh_fs_plain(&e->fs, fd, e->id, false,
+			e->cross ? 0 : e->mount_id, &plain) == -1)
+			return -1;
+	} else {
+		table = fs_export_table(e);
+		if (table == NULL ||
+		    inode_table_identify(table, &dir->plain, name, fd, &id) ==
+			-1)
+			return -1;
+		fh_fs_from_id(&id, e->id, q->utf16 != 0, &plain);
+	}
+	fh_seal(fh, &plain, e->path, &b->keys);
+	return 0;
+}
+
+/* The next of the names behind a question, or NULL. */
+static const char *
+next_name(const char **at, size_t *left)
+{
+	const char *name = *at;
+	size_t len = strnlen(name, *left);
+
+	if (len == *left || len == 0 || len > INODE_NAME_MAX ||
+	    strchr(name, '/') != NULL)
+		return NULL;
+	*at += len + 1;
+	*left -= len + 1;
+	return name;
+}
+
+static size_t
+answer_seal(struct broker_channel *c, const struct fs_exports *x,
+    const struct broker_seal *q, const char *names, const int *fds,
+    struct broker_sealed *answer)
+{
+	struct source dir = { .fd = -1 };
+	size_t i, left = q->names_len;
+	const char *name;
+	int error = 0;
+
+	if (check_handle(c, x, &q->dir, &dir) == -1)
+		error = errno;
+	else if (dir.export->id != q->export_id)
+		return 0;
+	memset(answer->list, 0, q->n * sizeof(answer->list[0]));
+	for (i = 0; i < q->n; i++) {
+		name = next_name(&names, &left);
+		if (name == NULL)
+			return 0;
+		answer->list[i].error = error;
+		if (error == 0 &&
+		    seal_one(c->broker, &dir, q, fds[i], name,
+			&answer->list[i].fh) == -1)
+			answer->list[i].error = errno;
+	}
+	return left == 0 ? q->n * sizeof(answer->list[0]) : 0;
+}
+
+size_t
+broker_answer(struct broker_channel *c, uint32_t type, const void *data,
+    size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
+    uint32_t *answer_type, int *fd)
+{
+	struct fs_exports *x = exports_now(c->broker);
+	struct broker_open open;
+	struct broker_seal seal;
+	size_t n = 0;
+
+	*fd = -1;
+	if (x == NULL)
+		return 0;
+	if (type == BROKER_OPEN && len == sizeof(open) && nfds == 0) {
+		memcpy(&open, data, sizeof(open));
+		*answer_type = BROKER_OPENED;
+		n = answer_open(c, x, &open, answer, fd);
+	} else if (type == BROKER_SEAL && len >= sizeof(seal)) {
+		memcpy(&seal, data, sizeof(seal));
+		*answer_type = BROKER_SEALED;
+		if (seal.n > 0 && seal.n <= BROKER_SEAL_MAX && seal.n == nfds &&
+		    seal.names_len == len - sizeof(seal))
+			n = answer_seal(c, x, &seal,
+			    (const char *)data + sizeof(seal), fds, answer);
+	}
+	fs_exports_done(x);
+	if (c->bad > BROKER_BAD_MAX || n == 0) {
+		if (*fd != -1)
+			close(*fd);
+		*fd = -1;
+		return 0;
+	}
+	return n;
+}
+
+/* One question from the socket. 1: answered, 0: closed, -1: rules broken. */
+static int
+serve_one(struct broker_channel *c, int fd, uint8_t *buf, size_t size)
+{
+	struct broker_sealed answer;
+	int fds[IPC_FDS_MAX], data = -1, sent;
+	size_t i, n, nfds = nitems(fds);
+	uint32_t type, answer_type = 0;
+	ssize_t len;
+
+	len = ipc_receive(fd, &type, buf, size, fds, &nfds);
+	if (len == -1)
+		return errno == EBADMSG ? -1 : 0;
+	n = broker_answer(c, type, buf, (size_t)len, fds, nfds, &answer,
+	    &answer_type, &data);
+	for (i = 0; i < nfds; i++)
+		close(fds[i]);
+	if (n == 0)
+		return -1;
+	sent = ipc_send(fd, answer_type, &answer, n, &data, data != -1);
+	if (data != -1)
+		close(data);
+	return sent == -1 ? 0 : 1;
+}
+
+bool
+broker_serve(struct broker_channel *c, int fd)
+{
+	static _Thread_local uint8_t
+	    buf[sizeof(struct broker_seal) + BROKER_NAMES_MAX];
+	int result;
+
+	do
+		result = serve_one(c, fd, buf, sizeof(buf));
+	while (result == 1);
+	return result == 0;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Entries are an array, linked by index into two tables of chains: by handle
+ * and by file. Memory grows in chunks that are never moved, so that an entry
+ * stays where it is while it is held.
+ * Runs in: nfsd worker.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs_cache.h"
+#include "log.h"
+
+#define NONE	    UINT32_MAX
+#define CHUNK	    1024 /* entries allocated together */
+#define CHUNKS	    (FS_CACHE_FILES_MAX / CHUNK)
+#define SWEEP_SHARE 16 /* of the entries are looked at each second */
+#define EVICT_ROOM  8 /* descriptors closed together */
+#define SETTLED_S   1 /* a birth this long ago: not the clock's last tick */
+
+/* A handle without a descriptor; direct mapped. */
+struct note {
+	dev_t dev;
+	ino_t ino;
+	struct timespec born;
+	bool utf16;
+	struct fh fh; /* all zero: none */
+};
+
+struct fs_cache {
+	pthread_mutex_t lock;
+	struct fs_entry *chunks[CHUNKS];
+	uint32_t n, max; /* entries made, limit */
+	uint32_t free; /* chain through next_fh */
+	uint32_t hand, sweep_at, now;
+	size_t files, files_max;
+	uint32_t *by_fh, *by_file;
+	uint32_t mask;
+	struct note *notes; /* made at the first note */
+	struct fs_cache_stats stats;
+};
+
+/* Descriptors to close when the lock is given up. */
+struct closing {
+	int fds[EVICT_ROOM * FS_SLOTS];
+	size_t n;
+};
+
+static struct fs_entry *
+entry(struct fs_cache *c, uint32_t i)
+{
+	return &c->chunks[i / CHUNK][i % CHUNK];
+}
+
+/* Both are under our own tags or the kernel's numbers; mixing is enough. */
+static uint64_t
+mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0x9e3779b97f4a7c15u;
+	x ^= x >> 29;
+	x *= 0xbf58476d1ce4e5b9u;
+	return x ^ (x >> 32);
+}
+
+static uint32_t *
+chain_fh(struct fs_cache *c, const struct fh *fh)
+{
+	uint64_t w[FH_SIZE / 8];
+
+	memcpy(w, fh->bytes, sizeof(w));
+	return &c->by_fh[mix(w[0] ^ mix(w[1] ^ mix(w[2] + w[3]))) & c->mask];
+}
+
+static uint64_t
+hash_file(dev_t dev, ino_t ino)
+{
+	return mix((uint64_t)ino ^ mix((uint64_t)dev));
+}
+
+static uint32_t *
+chain_file(struct fs_cache *c, dev_t dev, ino_t ino)
+{
+	return &c->by_file[hash_file(dev, ino) & c->mask];
+}
+
+struct fs_cache *
+fs_cache_new(size_t files)
+{
+	struct fs_cache *c = calloc(1, sizeof(*c));
+	size_t i, chains = 64;
+
+	if (files < FS_CACHE_FILES_MIN)
+		files = FS_CACHE_FILES_MIN;
+	if (files > FS_CACHE_FILES_MAX)
+		files = FS_CACHE_FILES_MAX;
+	while (chains < files)
+		chains *= 2;
+	if (c == NULL ||
+	    (c->by_fh = malloc(chains * sizeof(uint32_t))) == NULL ||
+	    (c->by_file = malloc(chains * sizeof(uint32_t))) == NULL)
+		fatal("descriptor cache");
+	for (i = 0; i < chains; i++)
+		c->by_fh[i] = c->by_file[i] = NONE;
+	pthread_mutex_init(&c->lock, NULL);
+	c->mask = (uint32_t)(chains - 1);
+	c->files_max = files;
+	c->max = (uint32_t)files;
+	c->free = NONE;
+	return c;
+}
+
+static void
+close_all(struct closing *closing)
+{
+	while (closing->n > 0)
+		close(closing->fds[--closing->n]);
+}
+
+void
+fs_cache_free(struct fs_cache *c)
+{
+	uint32_t i;
+	int slot;
+
+	if (c == NULL)
+		return;
+	for (i = 0; i < c->n; i++)
+		for (slot = 0; slot < FS_SLOTS; slot++)
+			if (entry(c, i)->used && entry(c, i)->fds[slot] != -1)
+				close(entry(c, i)->fds[slot]);
+	for (i = 0; i < CHUNKS; i++)
+		free(c->chunks[i]);
+	free(c->by_fh);
+	free(c->by_file);
+	free(c->notes);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* Out of both chains; found no more. */
+static void
+unchain(struct fs_cache *c, struct fs_entry *e, uint32_t i)
+{
+	uint32_t *link;
+
+	if (e->dropped)
+		return;
+	e->dropped = true;
+	for (link = chain_fh(c, &e->fh); *link != i;)
+		link = &entry(c, *link)->next_fh;
+	*link = e->next_fh;
+	for (link = chain_file(c, e->dev, e->ino); *link != i;)
+		link = &entry(c, *link)->next_file;
+	*link = e->next_file;
+	c->stats.entries--;
+}
+
+/* Nobody holds it and it is in no chain: its descriptors go. */
+static void
+recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
+    struct closing *closing)
+{
+	int slot;
+
+	for (slot = 0; slot < FS_SLOTS; slot++)
+		if (e->fds[slot] != -1) {
+			closing->fds[closing->n++] = e->fds[slot];
+			e->fds[slot] = -1;
+			c->files--;
+		}
+	e->used = false;
+	e->next_fh = c->free;
+	c->free = i;
+}
+
+/* The clock's hand closes up to n entries nobody holds. */
+static size_t
+evict(struct fs_cache *c, size_t n, struct closing *closing)
+{
+	struct fs_entry *e;
+	size_t done = 0;
+	uint32_t i, steps = c->n * 2;
+
+	if (n > EVICT_ROOM)
+		n = EVICT_ROOM;
+	for (; steps > 0 && done < n; steps--) {
+		i = c->hand;
+		c->hand = (c->hand + 1) % c->n;
+		e = entry(c, i);
+		if (!e->used || e->refs > 0)
+			continue;
+		if (e->recent) {
+			e->recent = false;
+			continue;
+		}
+		unchain(c, e, i);
+		recycle(c, e, i, closing);
+		c->stats.evictions++;
+		done++;
+	}
+	return done;
+}
+
+static uint32_t
+fresh(struct fs_cache *c, struct closing *closing)
+{
+	uint32_t i;
+
+	if (c->free == NONE && c->n < c->max) {
+		if (c->chunks[c->n / CHUNK] == NULL)
+			c->chunks[c->n / CHUNK] =
+			    calloc(CHUNK, sizeof(struct fs_entry));
+		if (c->chunks[c->n / CHUNK] != NULL)
+			return c->n++;
+	}
+	if (c->free == NONE && evict(c, 1, closing) == 0)
+		return NONE;
+	i = c->free;
+	c->free = entry(c, i)->next_fh;
+	return i;
+}
+
+static uint32_t
+index_of(struct fs_cache *c, const struct fs_entry *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < CHUNKS; i++)
+		if (c->chunks[i] != NULL && e >= c->chunks[i] &&
+		    e < c->chunks[i] + CHUNK)
+			return i * CHUNK + (uint32_t)(e - c->chunks[i]);
+	return NONE;
+}
+
+/* With the lock held. */
+static struct fs_entry *
+find(struct fs_cache *c, const struct fh *fh)
+{
+	uint32_t i = *chain_fh(c, fh);
+
+	while (i != NONE && memcmp(&entry(c, i)->fh, fh, sizeof(*fh)) != 0)
+		i = entry(c, i)->next_fh;
+	return i == NONE ? NULL : entry(c, i);
+}
+
+static void
+hold(struct fs_cache *c, struct fs_entry *e)
+{
+	e->refs++;
+	e->recent = true;
+	e->born = c->now;
+}
+
+struct fs_entry *
+fs_cache_find(struct fs_cache *c, const struct fh *fh)
+{
+	struct fs_entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = find(c, fh);
+	if (e != NULL) {
+		hold(c, e);
+		c->stats.hits++;
+	} else
+		c->stats.misses++;
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
+static void
+set_fd(struct fs_cache *c, struct fs_entry *e, int fd, enum fs_slot slot,
+    bool write_reads, struct closing *closing)
+{
+	if (e->fds[slot] != -1) {
+		closing->fds[closing->n++] = fd;
+		return;
+	}
+	e->fds[slot] = fd;
+	if (slot == FS_SLOT_WRITE)
+		e->write_reads = write_reads;
+	c->files++;
+}
+
+static struct fs_entry *
+make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
+    struct closing *closing)
+{
+	uint32_t i = fresh(c, closing), *link;
+	struct fs_entry *e;
+
+	if (i == NONE)
+		return NULL;
+	e = entry(c, i);
+	memset(e, 0, sizeof(*e));
+	e->fh = *fh;
+	e->dev = st->st_dev;
+	e->ino = st->st_ino;
+	e->type = st->st_mode & S_IFMT;
+	e->fds[FS_SLOT_PATH] = e->fds[FS_SLOT_READ] = e->fds[FS_SLOT_WRITE] =
+	    -1;
+	e->used = true;
+	link = chain_fh(c, fh);
+	e->next_fh = *link;
+	*link = i;
+	link = chain_file(c, e->dev, e->ino);
+	e->next_file = *link;
+	*link = i;
+	c->stats.entries++;
+	return e;
+}
+
+struct fs_entry *
+fs_cache_add(struct fs_cache *c, const struct fh *fh, const struct stat *st,
+    int fd, enum fs_slot slot, bool write_reads)
+{
+	struct closing closing = { .n = 0 };
+	struct fs_entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = find(c, fh);
+	if (e == NULL)
+		e = make(c, fh, st, &closing);
+	if (e == NULL)
+		closing.fds[closing.n++] = fd;
+	else {
+		hold(c, e);
+		set_fd(c, e, fd, slot, write_reads, &closing);
+		if (c->files > c->files_max && closing.n == 0)
+			(void)evict(c, 2, &closing);
+	}
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+	return e;
+}
+
+void
+fs_cache_add_fd(struct fs_cache *c, struct fs_entry *e, int fd,
+    enum fs_slot slot, bool write_reads)
+{
+	struct closing closing = { .n = 0 };
+
+	pthread_mutex_lock(&c->lock);
+	set_fd(c, e, fd, slot, write_reads, &closing);
+	if (c->files > c->files_max)
+		(void)evict(c, 2, &closing);
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+}
+
+int
+fs_cache_fd(struct fs_cache *c, const struct fs_entry *e, enum fs_slot slot)
+{
+	int fd;
+
+	pthread_mutex_lock(&c->lock);
+	fd = e->fds[slot];
+	if (fd == -1 && slot == FS_SLOT_READ && e->write_reads)
+		fd = e->fds[FS_SLOT_WRITE];
+	if (fd == -1 && slot == FS_SLOT_PATH) {
+		fd = e->fds[FS_SLOT_READ];
+		if (fd == -1)
+			fd = e->fds[FS_SLOT_WRITE];
+	}
+	pthread_mutex_unlock(&c->lock);
+	return fd;
+}
+
+void
+fs_cache_release(struct fs_cache *c, struct fs_entry *e)
+{
+	struct closing closing = { .n = 0 };
+
+	pthread_mutex_lock(&c->lock);
+	if (--e->refs == 0 && e->dropped)
+		recycle(c, e, index_of(c, e), &closing);
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+}
+
+void
+fs_cache_drop(struct fs_cache *c, struct fs_entry *e)
+{
+	pthread_mutex_lock(&c->lock);
+	unchain(c, e, index_of(c, e));
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool
+same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool
+is_player(const struct fh *fh)
+{
+	struct fh copy = *fh;
+
+	/* fh_normalize() leaves bytes behind the twelfth only to others. */
+	fh_normalize(&copy);
+	return (copy.bytes[0] & 3) == FH_PLAYER;
+}
+
+static struct note *
+note_at(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino)
+{
+	return &c->notes[(hash_file(dev, ino) + utf16) % FS_CACHE_NOTES];
+}
+
+bool
+fs_cache_handle(struct fs_cache *c, uint16_t export_id, bool utf16, dev_t dev,
+    ino_t ino, const struct timespec *born, struct fh *fh)
+{
+	struct fs_entry *e = NULL;
+	struct note *note;
+	bool found = false;
+	uint32_t i;
+
+	pthread_mutex_lock(&c->lock);
+	for (i = *chain_file(c, dev, ino); i != NONE; i = e->next_file) {
+		e = entry(c, i);
+		if (e->ino != ino || e->dev != dev ||
+		    fh_export_id(&e->fh) != export_id ||
+		    is_player(&e->fh) != utf16)
+			continue;
+		*fh = e->fh;
+		found = true;
+		c->stats.hits++;
+		break;
+	}
+	if (!found && born != NULL && c->notes != NULL) {
+		note = note_at(c, utf16, dev, ino);
+		found = note->ino == ino && note->dev == dev &&
+		    note->utf16 == utf16 && note->fh.bytes[0] != 0 &&
+		    same_time(&note->born, born) &&
+		    fh_export_id(&note->fh) == export_id;
+		if (found)
+			*fh = note->fh;
+		found ? c->stats.note_hits++ : c->stats.note_misses++;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+void
+fs_cache_note(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino,
+    const struct timespec *born, const struct timespec *now,
+    const struct fh *fh)
+{
+	struct note *note;
+
+	/*
+	 * Times of birth come from a clock that ticks: a file made within the
+	 * same tick as one removed before it could have both its number and
+	 * its birth. Settled births cannot come again.
+	 */
+	if (born->tv_sec + SETTLED_S >= now->tv_sec)
+		return;
+	pthread_mutex_lock(&c->lock);
+	if (c->notes == NULL)
+		c->notes = calloc(FS_CACHE_NOTES, sizeof(*c->notes));
+	if (c->notes != NULL) {
+		note = note_at(c, utf16, dev, ino);
+		note->dev = dev;
+		note->ino = ino;
+		note->born = *born;
+		note->utf16 = utf16;
+		note->fh = *fh;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool
+fs_cache_granted(struct fs_cache *c, const struct fs_entry *e, uint64_t caller,
+    const struct timespec *ctime, int asked, int *granted)
+{
+	const struct fs_grant *g;
+	bool known = false;
+	size_t i;
+
+	pthread_mutex_lock(&c->lock);
+	for (i = 0; i < FS_CACHE_GRANTS && !known; i++) {
+		g = &e->grants[i];
+		known = g->caller == caller && same_time(&g->ctime, ctime) &&
+		    (g->asked & asked) == asked;
+		if (known)
+			*granted = g->granted & asked;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return known;
+}
+
+void
+fs_cache_grant(struct fs_cache *c, struct fs_entry *e, uint64_t caller,
+    const struct timespec *ctime, int asked, int granted)
+{
+	struct fs_grant *g = &e->grants[0];
+	size_t i;
+
+	pthread_mutex_lock(&c->lock);
+	for (i = 0; i < FS_CACHE_GRANTS; i++)
+		if (e->grants[i].caller == caller)
+			break;
+	if (i == FS_CACHE_GRANTS) {
+		memmove(&e->grants[1], &e->grants[0],
+		    (FS_CACHE_GRANTS - 1) * sizeof(*g));
+		g->asked = g->granted = 0;
+	} else
+		g = &e->grants[i];
+	if (g->caller != caller || !same_time(&g->ctime, ctime))
+		g->asked = g->granted = 0;
+	g->caller = caller;
+	g->ctime = *ctime;
+	g->asked |= (uint8_t)asked;
+	g->granted = (uint8_t)((g->granted & ~asked) | granted);
+	pthread_mutex_unlock(&c->lock);
+}
+
+size_t
+fs_cache_evict(struct fs_cache *c, size_t n)
+{
+	struct closing closing = { .n = 0 };
+	size_t done = 0, more;
+
+	do {
+		pthread_mutex_lock(&c->lock);
+		more = c->n == 0 ? 0 : evict(c, n - done, &closing);
+		pthread_mutex_unlock(&c->lock);
+		close_all(&closing);
+		done += more;
+	} while (more > 0 && done < n);
+	return done;
+}
+
+/* Is the file gone, or has nobody asked for it for a while? */
+static bool
+is_over(struct fs_cache *c, struct fs_entry *e)
+{
+	struct stat st;
+	int fd;
+
+	if (c->now - e->born > FS_CACHE_IDLE_S)
+		return true;
+	fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+	return fd != -1 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+void
+fs_cache_sweep(struct fs_cache *c)
+{
+	struct fs_entry *e;
+	uint32_t left, i;
+
+	pthread_mutex_lock(&c->lock);
+	c->now++;
+	left = (c->n + SWEEP_SHARE - 1) / SWEEP_SHARE;
+	for (; left > 0 && c->n > 0; left--) {
+		i = c->sweep_at = (c->sweep_at + 1) % c->n;
+		e = entry(c, i);
+		if (!e->used || e->dropped || e->refs > 0)
+			continue;
+		e->refs++;
+		pthread_mutex_unlock(&c->lock);
+		if (is_over(c, e))
+			fs_cache_drop(c, e);
+		fs_cache_release(c, e);
+		pthread_mutex_lock(&c->lock);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+void
+fs_cache_stats(struct fs_cache *c, struct fs_cache_stats *stats)
+{
+	pthread_mutex_lock(&c->lock);
+	*stats = c->stats;
+	stats->descriptors = c->files;
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Open descriptors by handle, and handles by file. While an entry holds a
+ * descriptor its inode cannot be reused, so finding it by (device, inode) is
+ * exact; a handle remembered without a descriptor is believed only for a
+ * file whose time of birth agrees and lay in the past when it was noted.
+ * Shared by the event loop and the file threads under one lock that is never
+ * held over a system call on a file. At the limit what was not used since
+ * the clock's hand last passed is closed; a hit allocates nothing.
+ * Runs in: nfsd worker.
+ */
+#ifndef FS_CACHE_H
+#define FS_CACHE_H
+
+#include <sys/stat.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "fhandle.h"
+
+#define FS_CACHE_FILES_MAX 65536 /* descriptors at the most */
+#define FS_CACHE_FILES_MIN 16
+#define FS_CACHE_NOTES	   65536 /* handles without a descriptor */
+#define FS_CACHE_IDLE_S	   60 /* unused for so long: closed */
+#define FS_CACHE_GRANTS	   2 /* callers whose rights an entry remembers */
+
+struct fs_cache;
+
+/* What a descriptor is good for. */
+enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS };
+
+/* Rights the kernel granted or refused a caller while ctime was this. */
+struct fs_grant {
+	uint64_t caller; /* fs_cred_key(); 0: none */
+	struct timespec ctime;
+	uint8_t asked; /* R_OK, W_OK, X_OK */
+	uint8_t granted;
+};
+
+/* Fields above the line never change while the entry is held. */
+struct fs_entry {
+	struct fh fh; /* sealed, normalized */
+	dev_t dev;
+	ino_t ino;
+	mode_t type; /* S_IFMT */
+	uint32_t generation; /* of the exports its tag was checked under */
+	/* The rest belongs to fs_cache.c. */
+	int fds[FS_SLOTS];
+	bool write_reads; /* the write descriptor can be read */
+	bool used, recent, dropped;
+	unsigned int refs;
+	uint32_t next_fh, next_file;
+	uint32_t born; /* sweep number of the last use */
+	struct fs_grant grants[FS_CACHE_GRANTS];
+};
+
+struct fs_cache_stats {
+	uint64_t hits, misses, evictions;
+	uint64_t note_hits, note_misses;
+	size_t entries, descriptors;
+};
+
+/* Never NULL. files: descriptors it may hold. */
+struct fs_cache *fs_cache_new(size_t files);
+void fs_cache_free(struct fs_cache *);
+
+/* The entry of a handle, held until fs_cache_release(), or NULL. */
+struct fs_entry *fs_cache_find(struct fs_cache *, const struct fh *);
+/*
+ * Enters a file, taking over fd for slot. Returns the entry, held; when the
+ * handle is known already that entry gets the descriptor, if it has none.
+ * NULL: everything is in use (fd was closed).
+ */
+struct fs_entry *fs_cache_add(struct fs_cache *, const struct fh *,
+    const struct stat *, int fd, enum fs_slot, bool write_reads);
+/* Gives an entry one more descriptor; closes fd when it has one. */
+void fs_cache_add_fd(struct fs_cache *, struct fs_entry *, int fd, enum fs_slot,
+    bool write_reads);
+/* A descriptor good for slot, or -1; stays open while the entry is held. */
+int fs_cache_fd(struct fs_cache *, const struct fs_entry *, enum fs_slot);
+void fs_cache_release(struct fs_cache *, struct fs_entry *);
+/* The entry is found no more; its descriptors close with the last release. */
+void fs_cache_drop(struct fs_cache *, struct fs_entry *);
+
+/*
+ * The sealed handle of a file of an export, in the dialect asked for: by an
+ * entry that holds it, or by a note (born NULL: without notes).
+ */
+bool fs_cache_handle(struct fs_cache *, uint16_t export_id, bool utf16, dev_t,
+    ino_t, const struct timespec *born, struct fh *);
+/* Notes a handle without keeping a descriptor; now: the wall clock. */
+void fs_cache_note(struct fs_cache *, bool utf16, dev_t, ino_t,
+    const struct timespec *born, const struct timespec *now, const struct fh *);
+
+/* Remembered rights: false when they are not known for this ctime. */
+bool fs_cache_granted(struct fs_cache *, const struct fs_entry *,
+    uint64_t caller, const struct timespec *ctime, int asked, int *granted);
+void fs_cache_grant(struct fs_cache *, struct fs_entry *, uint64_t caller,
+    const struct timespec *ctime, int asked, int granted);
+
+/* Closes n idle descriptors at once (EMFILE). Returns how many. */
+size_t fs_cache_evict(struct fs_cache *, size_t n);
+/*
+ * Call once a second: looks at a part of the entries, closes what was removed
+ * or lay idle, so that the space of removed files is freed.
+ */
+void fs_cache_sweep(struct fs_cache *);
+void fs_cache_stats(struct fs_cache *, struct fs_cache_stats *);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Export state of a role. Only descriptors of roots come in; nothing here
+ * opens a path.
+ * Runs in: nfsd worker, nfsd broker.
+ */
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs_export.h"
+#include "inode_table.h"
+#include "util.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#define F2FS_MAGIC     0xF2F52010
+#define BCACHEFS_MAGIC 0xca451a4e
+#define ZFS_MAGIC      0x2fc12fc1
+
+/*
+ * Filesystems whose metadata never waits for another process or machine; what
+ * is not listed always runs on file threads.
+ */
+static const uint32_t fast[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
+	BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC,
+	OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC };
+
+static bool
+is_fast(uint32_t magic)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(fast); i++)
+		if (fast[i] == magic)
+			return true;
+	return false;
+}
+
+/* Stable over restarts and the same on every server with the same fsid=. */
+static uint64_t
+fsid_of(const struct export *conf)
+{
+	const uint64_t ours = 0x7465726e00000000; /* "tern" */
+
+	return conf->has_fsid ? conf->fsid : ours | conf->id;
+}
+
+/* A root that cannot be looked at is as good as missing. */
+static void
+look_at_root(struct fs_export *e, bool probe)
+{
+	struct statfs sf;
+	struct stat st;
+
+	if (e->root == -1)
+		return;
+	if (fstat(e->root, &st) == -1 || !S_ISDIR(st.st_mode) ||
+	    fstatfs(e->root, &sf) == -1 ||
+	    (probe && fh_fs_probe(&e->fs, e->root) == -1)) {
+		close(e->root);
+		e->root = -1;
+		return;
+	}
+	e->dev = st.st_dev;
+	e->ino = st.st_ino;
+	e->mount_id = fh_fs_mount(e->root);
+	e->fs.magic = (uint32_t)sf.f_type;
+	e->fast = is_fast(e->fs.magic);
+}
+
+static void
+fill(struct fs_export *e, const struct export *conf, int root, bool probe)
+{
+	size_t i;
+
+	e->conf = conf;
+	e->path = conf->path;
+	e->id = conf->id;
+	e->root = root;
+	e->fsid = fsid_of(conf);
+	pthread_mutex_init(&e->lock, NULL);
+	for (i = 0; i < conf->nclients; i++) {
+		e->cross = e->cross || conf->clients[i].options.crossmnt;
+		e->writable = e->writable || conf->clients[i].options.rw;
+	}
+	look_at_root(e, probe);
+}
+
+struct fs_exports *
+fs_exports_new(struct exports *conf, const int *roots, bool probe)
+{
+	static _Atomic uint32_t generation;
+	struct fs_exports *x = calloc(1, sizeof(*x));
+	size_t i;
+
+	if (x == NULL)
+		return NULL;
+	x->list = calloc(conf->n == 0 ? 1 : conf->n, sizeof(*x->list));
+	if (x->list == NULL) {
+		free(x);
+		return NULL;
+	}
+	atomic_init(&x->refs, 1);
+	x->generation = atomic_fetch_add(&generation, 1) + 1;
+	x->conf = conf;
+	x->n = conf->n;
+	for (i = 0; i < x->n; i++)
+		fill(&x->list[i], &conf->list[i], roots[i], probe);
+	return x;
+}
+
+struct fs_exports *
+fs_exports_use(struct fs_exports *x)
+{
+	atomic_fetch_add(&x->refs, 1);
+	return x;
+}
+
+void
+fs_exports_done(struct fs_exports *x)
+{
+	size_t i;
+
+	if (x == NULL || atomic_fetch_sub(&x->refs, 1) != 1)
+		return;
+	for (i = 0; i < x->n; i++) {
+		inode_table_free(x->list[i].table);
+		if (x->list[i].root != -1)
+			close(x->list[i].root);
+		pthread_mutex_destroy(&x->list[i].lock);
+	}
+	exports_free(x->conf);
+	free(x->list);
+	free(x);
+}
+
+struct fs_export *
+fs_exports_find(const struct fs_exports *x, uint16_t id)
+{
+	const struct export *conf = exports_find_id(x->conf, id);
+	struct fs_export *e;
+
+	if (conf == NULL)
+		return NULL;
+	e = &x->list[conf - x->conf->list];
+	return e->root == -1 ? NULL : e;
+}
+
+struct fs_export *
+fs_exports_find_root(const struct fs_exports *x, uint64_t mount_id, dev_t dev,
+    ino_t ino)
+{
+	struct fs_export *e;
+	size_t i;
+
+	for (i = 0; i < x->n; i++) {
+		e = &x->list[i];
+		if (e->root != -1 && e->ino == ino && e->dev == dev &&
+		    e->mount_id == mount_id)
+			return e;
+	}
+	return NULL;
+}
+
+bool
+fs_export_allows_user(const struct fs_export *e, uint32_t uid)
+{
+	const struct export_options *o;
+	size_t i;
+
+	for (i = 0; i < e->conf->nclients; i++) {
+		o = &e->conf->clients[i].options;
+		if (uid == o->anonuid)
+			return true;
+		if (!o->all_squash && (uid != 0 || o->no_root_squash))
+			return true;
+	}
+	return false;
+}
+
+struct inode_table *
+fs_export_table(struct fs_export *e)
+{
+	struct inode_table *t;
+
+	pthread_mutex_lock(&e->lock);
+	if (e->table == NULL)
+		e->table =
+		    inode_table_new(&e->fs, e->root, INODE_TABLE_MAX, e->cross);
+	t = e->table;
+	pthread_mutex_unlock(&e->lock);
+	return t;
+}

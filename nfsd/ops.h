@@ -170,6 +170,7 @@ struct ops_scratch {
 	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
 	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
 	struct nfs_dirent list[OPS_ENTRIES_MAX];
+	const char *files[OPS_ENTRIES_MAX]; /* their names on the disk */
 	char target[NFS_TARGET_MAX + 1];
 };
 

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * READDIR, READDIRPLUS. A cookie is the filesystem's own position behind an
+ * entry: it stays right while other entries come and go, and nothing has to
+ * be remembered between two calls. Memory is one thread's scratch, whatever the
+ * size of the directory.
+ *
+ * Where cookies have 32 bits and positions 63 (version 2 on ext4, whose
+ * positions are hashes of names in ascending order), the upper 32 bits are the
+ * cookie. Reading on from it may start too early, never too late; so a reply
+ * never ends between two entries whose cookies are equal, and nothing is seen
+ * twice. Whether positions are wide is told by that of the first entry, every
+ * time.
+ *
+ * The verifier is always zero and never looked at: positions do not expire.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "name.h"
+#include "ops_util.h"
+#include "util.h"
+
+#define WIDE_SHIFT  31
+#define RECORD_MAX  2048 /* more than any entry from the kernel */
+#define PROBE_SIZE  4096
+#define INLINE_SIZE 32768 /* larger directories are listed on a thread */
+
+/* One listing on its way. */
+struct walk {
+	struct call_ctx *ctx;
+	struct fs_obj *dir;
+	struct ops_scratch *scratch;
+	uint64_t cookie; /* behind which to go on */
+	bool plus;
+	unsigned int shift; /* of wide positions */
+	size_t names_used; /* of scratch->names */
+	size_t left, dir_left; /* bytes that entries may still take */
+	size_t n;
+	bool eof;
+	enum nfsstat status;
+};
+
+/*
+ * The cookie for a position. False when there is none (a filesystem with few
+ * wide positions among narrow ones); the end may be anything and is the
+ * largest.
+ */
+static bool
+to_cookie(const struct walk *w, uint64_t position, uint64_t *cookie)
+{
+	uint64_t max = w->ctx->limits->cookie_max;
+
+	position >>= w->shift;
+	if (position > max && position != INT64_MAX)
+		return false;
+	*cookie = position > max ? max : position;
+	if (*cookie == 0) /* would mean the beginning */
+		*cookie = 1;
+	return true;
+}
+
+/* Finds out whether positions here need a shift. */
+static enum nfsstat
+probe(struct walk *w)
+{
+	const struct dirent64 *first = (const void *)w->scratch->dirents;
+	ssize_t n;
+
+	if (w->ctx->limits->cookie_max == UINT64_MAX)
+		return NFS_OK;
+	if (lseek(w->dir->fd, 0, SEEK_SET) == -1)
+		return nfs_status(errno);
+	n = getdents64(w->dir->fd, w->scratch->dirents, PROBE_SIZE);
+	if (n == -1)
+		return nfs_status(errno);
+	if (n > 0 && (uint64_t)first->d_off > w->ctx->limits->cookie_max)
+		w->shift = WIDE_SHIFT;
+	return NFS_OK;
+}
+
+static enum nfsstat
+seek(struct walk *w)
+{
+	uint64_t max = w->ctx->limits->cookie_max;
+
+	/* The largest cookie stands for an end that 32 bits cannot hold. */
+	if (w->shift == 0 && w->cookie == max && max != UINT64_MAX)
+		w->cookie = INT64_MAX;
+	else if (w->cookie > (uint64_t)INT64_MAX >> w->shift)
+		return NFSERR_BAD_COOKIE;
+	if (lseek(w->dir->fd, (off_t)(w->cookie << w->shift), SEEK_SET) != -1)
+		return NFS_OK;
+	return errno == EINVAL ? NFSERR_BAD_COOKIE : nfs_status(errno);
+}
+
+/* The name as it goes out; false: it has no form in the player dialect. */
+static bool
+dialect(struct walk *w, const char *name, struct slice *out)
+{
+	uint8_t *to = w->scratch->names + w->names_used;
+
+	out->data = (const uint8_t *)name;
+	out->len = strlen(name);
+	if (!w->dir->utf16)
+		return true;
+	if (!name_to_utf16(to, sizeof(w->scratch->names) - w->names_used,
+		&out->len, name, out->len))
+		return false;
+	out->data = to;
+	return true;
+}
+
+static bool
+is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The number a client sees; that of ".." must not tell of what lies above. */
+static uint64_t
+fileid(struct walk *w, const struct dirent64 *d)
+{
+	struct nfs_attr attr;
+	struct stat st;
+	struct fh fh;
+
+	memset(&st, 0, sizeof(st));
+	if (strcmp(d->d_name, "..") != 0)
+		st.st_ino = d->d_ino;
+	else if (fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
+		st = w->dir->st;
+	fs_attr(w->dir, &st, &attr);
+	return attr.fileid;
+}
+
+/* Adds an entry. False: it does not fit (or has no cookie: see status). */
+static bool
+add(struct walk *w, const struct dirent64 *d)
+{
+	const struct nfs_limits *limits = w->ctx->limits;
+	struct nfs_dirent *entry = &w->scratch->list[w->n];
+	size_t narrow, size;
+
+	if (w->n == OPS_ENTRIES_MAX)
+		return false;
+	if (!dialect(w, d->d_name, &entry->name))
+		return true;
+	narrow = limits->dir_entry + entry->name.len + xdr_pad(entry->name.len);
+	size = narrow + (w->plus ? limits->dir_plus : 0);
+	/* One entry is sent whatever dircount says. */
+	if (size > w->left || (narrow > w->dir_left && w->n > 0))
+		return false;
+	if (!to_cookie(w, (uint64_t)d->d_off, &entry->cookie)) {
+		w->status = NFSERR_IO;
+		return false;
+	}
+	if (w->dir->utf16)
+		w->names_used += entry->name.len;
+	w->left -= size;
+	w->dir_left -= narrow < w->dir_left ? narrow : w->dir_left;
+	entry->fileid = fileid(w, d);
+	entry->post.has = false;
+	entry->has_fh = false;
+	w->scratch->files[w->n++] = d->d_name;
+	return true;
+}
+
+/* Adds what is in len bytes from the kernel; false when it is enough. */
+static bool
+add_all(struct walk *w, const uint8_t *bytes, size_t len)
+{
+	const struct dirent64 *d;
+	size_t at;
+
+	for (at = 0; at < len; at += d->d_reclen) {
+		d = (const void *)(bytes + at);
+		if (d->d_ino != 0 && !add(w, d))
+			return false;
+	}
+	return true;
+}
+
+/* Reads entries until the reply is full or the directory ends. */
+static void
+collect(struct walk *w)
+{
+	size_t used = 0, ask, size = sizeof(w->scratch->dirents);
+	ssize_t n;
+
+	for (;;) {
+		if (size - used < RECORD_MAX) {
+			if (w->n > 0)
+				return;
+			used = 0; /* nothing of it was taken */
+		}
+		/* About as much as the reply has room for. */
+		ask = w->plus ? w->left / 4 : w->left;
+		if (ask < RECORD_MAX)
+			ask = RECORD_MAX;
+		if (ask > size - used)
+			ask = size - used;
+		n = getdents64(w->dir->fd, w->scratch->dirents + used, ask);
+		if (n == -1)
+			w->status = nfs_status(errno);
+		w->eof = n == 0;
+		if (n <= 0 ||
+		    !add_all(w, w->scratch->dirents + used, (size_t)n))
+			return;
+		used += (size_t)n;
+	}
+}
+
+/* Takes back entries whose cookie is also that of the entry before. */
+static void
+end_between(struct walk *w)
+{
+	const struct nfs_dirent *list = w->scratch->list;
+
+	while (w->n > 0 &&
+	    list[w->n - 1].cookie ==
+		(w->n > 1 ? list[w->n - 2].cookie : w->cookie))
+		w->n--;
+	if (w->n == 0)
+		w->status = NFSERR_IO;
+}
+
+static void
+list(struct walk *w)
+{
+	w->status = probe(w);
+	if (w->status == NFS_OK)
+		w->status = seek(w);
+	if (w->status != NFS_OK)
+		return;
+	collect(w);
+	if (w->status != NFS_OK || w->eof)
+		return;
+	if (w->n == 0)
+		w->status = NFSERR_TOOSMALL;
+	else if (w->shift != 0)
+		end_between(w);
+}
+
+static void
+dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
+    const struct fh *self)
+{
+	struct stat st = w->dir->st;
+
+	entry->fh = *self;
+	if (strcmp(name, "..") == 0 &&
+	    fs_parent(w->ctx, w->dir, &entry->fh, &st) != NFS_OK)
+		return;
+	ops_post(&entry->post, w->dir, &st);
+	entry->has_fh = true;
+}
+
+/* Attributes and handles for a batch; what cannot be had is left out. */
+static void
+dress(struct walk *w, size_t first, size_t n, const struct fh *self)
+{
+	struct fs_name names[FS_MANY_MAX];
+	struct nfs_dirent *entry;
+	size_t i, asked = 0;
+
+	for (i = 0; i < n; i++)
+		if (!is_dots(w->scratch->files[first + i]))
+			names[asked++].name = w->scratch->files[first + i];
+	fs_lookup_many(w->ctx, w->dir, names, asked);
+	for (i = n; i-- > 0;) {
+		entry = &w->scratch->list[first + i];
+		if (is_dots(w->scratch->files[first + i])) {
+			dress_dots(w, entry, w->scratch->files[first + i],
+			    self);
+			continue;
+		}
+		if (names[--asked].status != NFS_OK)
+			continue;
+		ops_post(&entry->post, w->dir, &names[asked].st);
+		entry->fileid = entry->post.attr.fileid;
+		entry->fh = names[asked].fh;
+		entry->has_fh = true;
+	}
+}
+
+static void
+dress_all(struct walk *w, const struct fh *self)
+{
+	size_t at, n;
+
+	for (at = 0; at < w->n; at += n) {
+		n = w->n - at < FS_MANY_MAX ? w->n - at : FS_MANY_MAX;
+		dress(w, at, n, self);
+	}
+}
+
+/* Room for entries within what client, message and scratch allow. */
+static size_t
+budget(const struct call_ctx *ctx, uint32_t count)
+{
+	const struct nfs_limits *limits = ctx->limits;
+	size_t max = OPS_LISTING_MAX, room = ctx->call->room_len;
+
+	if (count < max)
+		max = count;
+	if (room < max + limits->dir_uncounted)
+		max = room > limits->dir_uncounted ?
+		    room - limits->dir_uncounted :
+		    0;
+	return max > limits->dir_head ? max - limits->dir_head : 0;
+}
+
+static void
+readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
+    struct call_res *res, bool plus)
+{
+	struct fs_obj dir;
+	struct walk w = { .ctx = ctx, .dir = &dir, .scratch = ctx->scratch };
+
+	res->status =
+	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
+	if (res->status != NFS_OK)
+		return;
+	w.cookie = a->cookie;
+	w.plus = plus;
+	w.left = budget(ctx, a->count);
+	w.dir_left = a->dircount;
+	if (dir.st.st_size > INLINE_SIZE && !fs_may_wait(ctx))
+		w.status = NFS_LATER;
+	else
+		list(&w);
+	if (w.status == NFS_OK && plus)
+		dress_all(&w, &a->dir);
+	res->status = w.status;
+	res->listing.list = w.scratch->list;
+	res->listing.n = w.n;
+	res->listing.eof = w.eof;
+	ops_post(&res->post, &dir, &dir.st);
+	fs_close(&dir);
+}
+
+void
+op_readdir(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	readdir_any(ctx, &args->readdir, res, false);
+}
+
+void
+op_readdirplus(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	readdir_any(ctx, &args->readdir, res, true);
+}

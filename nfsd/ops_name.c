@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * LOOKUP, REMOVE, RMDIR, RENAME, LINK: one name in one directory (or two).
+ * The kernel sees one component that it does not follow, under the caller's
+ * identity.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "ops_util.h"
+
+static enum nfsstat
+find(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_place *at,
+    struct fh *fh, struct stat *st)
+{
+	if (at->name.fault != NFS_OK)
+		return at->name.fault;
+	if (strcmp(at->name.str, "..") == 0)
+		return fs_parent(ctx, dir, fh, st);
+	if (strcmp(at->name.str, ".") != 0)
+		return fs_lookup(ctx, dir, at->name.str, fh, st);
+	*fh = at->dir;
+	*st = dir->st;
+	return NFS_OK;
+}
+
+void
+op_lookup(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct fs_obj dir;
+	struct stat st;
+
+	res->status =
+	    ops_open(ctx, &args->place.dir, FS_DIR, &dir, &res->wcc.after);
+	if (res->status != NFS_OK)
+		return;
+	res->status = find(ctx, &dir, &args->place, &res->fh, &st);
+	if (res->status == NFS_OK)
+		ops_post(&res->post, &dir, &st);
+	ops_post(&res->wcc.after, &dir, &dir.st);
+	fs_close(&dir);
+}
+
+/* What a name means now, for fs_forget(); mode 0 when nothing. */
+static struct stat
+look(const struct fs_obj *dir, const struct nfs_name *name)
+{
+	struct stat st = { .st_mode = 0 };
+
+	(void)fstatat(dir->fd, name->str, &st, AT_SYMLINK_NOFOLLOW);
+	return st;
+}
+
+static enum nfsstat
+take_away(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_name *name, int flags)
+{
+	struct stat gone;
+
+	if (name->fault != NFS_OK)
+		return name->fault;
+	gone = look(dir, name);
+	if (unlinkat(dir->fd, name->str, flags) == -1)
+		return nfs_status(errno);
+	if (gone.st_mode != 0)
+		fs_forget(ctx, dir, &gone);
+	return NFS_OK;
+}
+
+void
+op_remove(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_place *at = &args->place;
+	struct fs_obj dir;
+
+	res->status = ops_open_change(ctx, &at->dir, FS_DIR, &dir, &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	if (nfs_name_is_dots(&at->name))
+		res->status = NFSERR_ACCES;
+	else
+		res->status = take_away(ctx, &dir, &at->name, 0);
+	ops_wcc_after(&res->wcc, &dir);
+	fs_close(&dir);
+}
+
+/* RFC 1813, 3.3.13 wants INVAL for "." and EXIST for "..". */
+void
+op_rmdir(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_place *at = &args->place;
+	struct fs_obj dir;
+
+	res->status = ops_open_change(ctx, &at->dir, FS_DIR, &dir, &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	if (nfs_name_is_dots(&at->name))
+		res->status =
+		    at->name.str[1] == '\0' ? NFSERR_INVAL : NFSERR_EXIST;
+	else
+		res->status = take_away(ctx, &dir, &at->name, AT_REMOVEDIR);
+	ops_wcc_after(&res->wcc, &dir);
+	fs_close(&dir);
+}
+
+static enum nfsstat
+move(struct call_ctx *ctx, const struct fs_obj *from,
+    const struct nfs_name *old, const struct fs_obj *to,
+    const struct nfs_name *new)
+{
+	struct stat gone;
+
+	if (old->fault != NFS_OK)
+		return old->fault;
+	if (new->fault != NFS_OK)
+		return new->fault;
+	if (nfs_name_is_dots(old) || nfs_name_is_dots(new))
+		return NFSERR_INVAL;
+	if (from->export != to->export)
+		return NFSERR_XDEV;
+	gone = look(to, new);
+	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
+		return nfs_status(errno);
+	/* Onto another name of itself nothing is done and nothing is gone. */
+	if (gone.st_mode != 0 && look(to, new).st_ino != gone.st_ino)
+		fs_forget(ctx, to, &gone);
+	return NFS_OK;
+}
+
+void
+op_rename(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_rename *a = &args->rename;
+	struct fs_obj from, to;
+
+	res->status =
+	    ops_open_change(ctx, &a->from.dir, FS_DIR, &from, &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	res->status =
+	    ops_open_change(ctx, &a->to.dir, FS_DIR, &to, &res->wcc_to);
+	if (res->status == NFS_OK) {
+		res->status = move(ctx, &from, &a->from.name, &to, &a->to.name);
+		ops_wcc_after(&res->wcc_to, &to);
+		fs_close(&to);
+	}
+	ops_wcc_after(&res->wcc, &from);
+	fs_close(&from);
+}
+
+/* May the caller give this file another name there? */
+static enum nfsstat
+linkable(struct call_ctx *ctx, const struct fs_obj *file,
+    const struct fs_obj *dir, const struct nfs_name *name)
+{
+	if (name->fault != NFS_OK)
+		return name->fault;
+	if (nfs_name_is_dots(name))
+		return NFSERR_EXIST;
+	if (file->export != dir->export)
+		return NFSERR_XDEV;
+	if (S_ISDIR(file->st.st_mode))
+		return NFSERR_ISDIR;
+	/* As protected_hardlinks has it, also where that is off. */
+	if (S_ISREG(file->st.st_mode) && file->st.st_uid != fs_uid(ctx) &&
+	    fs_access(ctx, file, R_OK) == 0)
+		return NFSERR_ACCES;
+	return NFS_OK;
+}
+
+void
+op_link(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_link *a = &args->link;
+	struct fs_obj file, dir;
+	struct stat st;
+
+	res->status = ops_open(ctx, &a->file, FS_MODIFY, &file, &res->post);
+	if (res->status != NFS_OK)
+		return;
+	res->status = ops_open_change(ctx, &a->to.dir, FS_DIR, &dir, &res->wcc);
+	if (res->status == NFS_OK) {
+		res->status = linkable(ctx, &file, &dir, &a->to.name);
+		if (res->status == NFS_OK)
+			res->status = fs_link(ctx, &file, &dir, a->to.name.str);
+		ops_wcc_after(&res->wcc, &dir);
+		fs_close(&dir);
+	}
+	if (fs_stat(&file, &st) == NFS_OK)
+		ops_post(&res->post, &file, &st);
+	fs_close(&file);
+}

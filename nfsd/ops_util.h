@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What several operations share: weak cache data, setting attributes, the
+ * size of a transfer.
+ * Runs in: nfsd worker.
+ */
+#ifndef OPS_UTIL_H
+#define OPS_UTIL_H
+
+#include <sys/stat.h>
+
+#include "ops.h"
+
+struct fs_obj;
+
+/*
+ * fs_open(), and when that refuses the wish but not the handle, the
+ * attributes of the object in post all the same.
+ */
+enum nfsstat ops_open(struct call_ctx *, const struct fh *, unsigned int want,
+    struct fs_obj *, struct nfs_post *post);
+/* The same for something to be changed: fills what was before. */
+enum nfsstat ops_open_change(struct call_ctx *, const struct fh *,
+    unsigned int want, struct fs_obj *, struct nfs_wcc *);
+
+/* Attributes st of obj, or of something found in it. */
+void ops_post(struct nfs_post *, const struct fs_obj *, const struct stat *st);
+void ops_wcc_before(struct nfs_wcc *, const struct fs_obj *);
+/* Asks for the attributes again. */
+void ops_wcc_after(struct nfs_wcc *, struct fs_obj *);
+
+/*
+ * The permission bits a new mode may have: set-id bits on anything but a
+ * directory are root's alone, and only when he is not squashed.
+ */
+mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
+/* Owner, mode, times (not size) of fd; type is its st_mode. */
+enum nfsstat ops_apply(const struct call_ctx *, int fd,
+    const struct nfs_sattr *, mode_t type);
+/* Owner and times of something just made, where the maker may set them. */
+enum nfsstat ops_apply_new(const struct call_ctx *, int fd,
+    const struct nfs_sattr *, mode_t type);
+
+/* Bytes of data that one READ (or WRITE) of this call can carry. */
+uint32_t ops_read_max(const struct call_ctx *);
+uint32_t ops_write_max(const struct call_ctx *);
+
+#endif

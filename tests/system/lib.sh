@@ -270,11 +270,18 @@ as() {
 	setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups -- "$@"
 }
 
+# ram MEGABYTES: from now on images of loop_fs lie in memory.
+ram() {
+	LOOP_IN=$T/ram
+	mkdir -p "$LOOP_IN"
+	mount -t tmpfs -o "size=$1m" tmpfs "$LOOP_IN"
+}
+
 # loop_fs TYPE MEGABYTES DIRECTORY: a filesystem of its own, mounted there
 # (ext4, xfs from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
 loop_fs() {
 	local image
-	image=$(mktemp "$T/loop.XXXXXX")
+	image=$(mktemp "${LOOP_IN:-$T}/loop.XXXXXX")
 	truncate -s "$2M" "$image"
 	case $1 in
 	ext4) mkfs.ext4 -q -F "$image" ;;
@@ -284,6 +291,13 @@ loop_fs() {
 	esac || return 1
 	mkdir -p "$3"
 	mount -o loop "$image" "$3"
+}
+
+# Where make puts the helper programs of tests/DIRECTORY.
+built() {
+	local d=$O/tests/$1
+	[ "$O" != "$top" ] || d=$top/build/tests/$1
+	echo "$d"
 }
 
 # ---- daemons ---------------------------------------------------------------------

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# A Linux kernel mounts Tern with NFS version 3 over TCP and works on it.
+# LONG=1: everything, with attribute caching on and off.
+# shellcheck source=tests/system/lib.sh
+. "${0%/*}/../system/lib.sh"
+private "$@"
+# shellcheck source=tests/kernel/rig.sh
+. "$top/tests/kernel/rig.sh"
+need_guest
+guest_server
+if [ -n "${LONG:-}" ]; then
+	kernel_test 3 tcp ac 10 600 "${all_work[@]}"
+	kernel_test 3 tcp noac 2 280 "${all_work[@]}"
+else
+	kernel_test 3 tcp ac 1 110 mountnfs posix copytree openfiles append \
+	    names fsx stress
+fi
+done_testing

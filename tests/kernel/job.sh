@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+#
+# Mounts the server twice (as two clients would, each with a cache of its own)
+# and runs workloads. One line each on the console: "@@ pass NAME SECONDS" or
+# "@@ fail NAME SECONDS"; everything else is explanation.
+# From the environment: SERVER EXPORT VERS PROTO CACHE WORK SCALE BIN HERE
+# Runs in: the guest.
+set -u
+export MNT=/mnt/a MNT2=/mnt/b VERS PROTO CACHE SCALE BIN HERE
+o=vers=$VERS,proto=$PROTO,nolock,hard,nosharecache,addr=$SERVER,mountaddr=$SERVER
+o+=,mountproto=$PROTO,timeo=${TIMEO:-100}
+[ "$CACHE" = ac ] || o+=,noac
+[ -z "${OPTS:-}" ] || o+=,$OPTS
+
+for m in "$MNT" "$MNT2"; do
+	mkdir -p "$m"
+	# the kernel itself speaks to portmapper and mountd: mount.nfs knows no
+	# version 2 any more
+	if ! mount -i -t nfs -o "$o" "$SERVER:$EXPORT" "$m"; then
+		echo "@@ fail mount 0"
+		dmesg | tail -n 5
+		exit 1
+	fi
+done
+echo "@@ mounted $(cut -d' ' -f1 /proc/uptime)"
+
+now() { cut -d' ' -f1 /proc/uptime; }
+bad=0
+for w in $WORK; do
+	begin=$(now)
+	echo "@@ run $w"
+	export D=$MNT/$w D2=$MNT2/$w
+	rm -rf "$D"
+	if mkdir "$D" && (cd "$D" && bash -eu "$HERE/loads/$w.sh"); then
+		r=pass
+	else
+		r=fail bad=1
+	fi
+	cd /
+	rm -rf "$D" || { r=fail bad=1; echo "$w: rm -rf failed"; }
+	echo "@@ $r $w $(echo "$(now) $begin" | awk '{ printf "%.1f", $1 - $2 }')"
+done
+dmesg | grep -iE 'nfs|rpc' | grep -viE 'registered|installing|module' | tail -n 20
+umount "$MNT2" "$MNT" || { echo "@@ fail umount 0"; bad=1; }
+exit $bad

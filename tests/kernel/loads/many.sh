@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2164
+# Many names in one directory and in several: listed, found, removed.
+n=$((100 * SCALE))
+mkdir one && (cd one && seq -f 'file-with-some-name-%g' "$n" | xargs touch)
+for d in $(seq 10); do
+	mkdir "d$d"
+	(cd "d$d" && seq $((n / 10)) | xargs touch)
+done
+echo 3 >/proc/sys/vm/drop_caches
+[ "$(ls one | wc -l)" = "$n" ]
+[ -z "$(ls one | sort | uniq -d)" ]
+[ "$(ls -lR . | grep -c '^-')" = $((n + n / 10 * 10)) ]
+[ "$(find "$D2" -type f | wc -l)" = $((n + n / 10 * 10)) ]
+# removing while listing
+find one -name '*[13579]' -delete
+[ "$(ls one | wc -l)" = $((n / 2)) ]
+rm -rf one
+[ ! -e one ]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=bash disable=SC2154 # top, O, pid: lib.sh
+#
+# Boots a real Linux kernel as an NFS client: Debian's user-mode-linux, an
+# ordinary process, with the host's root read-only over hostfs and a tap
+# interface in this test's own network namespace (the server is 10.77.0.1, the
+# client 10.77.0.2, with privileged ports). Source after lib.sh and private.
+# Runs in: the tests.
+
+rig=$top/tests/kernel
+bin=$(built kernel)
+guests=0
+# shellcheck disable=SC2034 # for the tests
+all_work=(mountnfs posix copytree tar git sqlite openfiles append attrs holes big
+    names deep many fsx stress parallel)
+
+# Skips the test when there is no client kernel to be had here.
+need_guest() {
+	need linux.uml user-mode-linux modprobe kmod ip iproute2
+	[ -c /dev/net/tun ] || skip_all "no /dev/net/tun"
+	[ -x "$bin/syscheck" ] || skip_all "$bin/syscheck is not built"
+}
+
+# The interface between server and guest.
+guest_net() {
+	ip tuntap add tap0 mode tap || bail "no tap interface"
+	ip address add 10.77.0.1/24 dev tap0
+	ip link set tap0 up
+}
+
+# guest_start JOB NAME=VALUE...: boots in the background; the console goes to
+# the file $console.
+guest_start() {
+	local job=$1
+	shift
+	guests=$((guests + 1))
+	console=$T/console.$guests
+	mkdir -p "$T/guest"
+	{
+		printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \
+		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
+	} >"$T/guest/env"
+	linux.uml mem="${GUEST_MB:-768}M" root=/dev/root rootfstype=hostfs \
+	    rootflags=/ ro init="$rig/init" con=null con0=null,fd:1 ssl=null \
+	    vec0:transport=tap,ifname=tap0,depth=64,gro=1 quiet \
+	    "uml_dir=$T/guest/" "umid=g$guests" "tern=$T/guest" \
+	    </dev/null >"$console" 2>&1 &
+	pid[guest]=$!
+	at_end "kill -9 ${pid[guest]}"
+}
+
+# guest_said EXTENDED-REGEX: is such a line on the console yet?
+guest_said() { tr -d '\r' <"$console" | grep -Eq "$1"; }
+
+# guest_wait SECONDS: until it has powered off; the status of the job.
+guest_wait() {
+	local end=$((SECONDS + $1)) n=${pid[guest]}
+	while kill -0 "$n" 2>/dev/null && [ $SECONDS -lt "$end" ]; do
+		sleep 0.2
+	done
+	kill -9 "$n" 2>/dev/null && diag "the guest did not end in $1 s"
+	wait "$n" 2>/dev/null
+	unset 'pid[guest]'
+	guest_said '^@@ exit 0$'
+}
+
+# guest_results: the "pass|fail NAME SECONDS" of the last guest.
+guest_results() {
+	tr -d '\r' <"$console" | sed -nE 's/^@@ ((pass|fail) .*)/\1/p'
+}
+
+# guest_server: Tern on an ext4 in memory, for the guest alone.
+guest_server() {
+	need_daemons
+	guest_net
+	ram 4000
+	loop_fs ext4 3500 "$T/export" || skip_all "no loop-mounted ext4"
+	chmod 755 "$T/export"
+	tern_start "$T/export 10.77.0.0/24(rw,no_root_squash)"
+}
+
+# kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest,
+# one test for each workload, and rows for the table of make check-kernel.
+kernel_test() {
+	local v=$1 proto=$2 cache=$3 scale=$4 limit=$5
+	shift 5
+	guest_start "$rig/job.sh" "EXPORT=$T/export" "VERS=$v" "PROTO=$proto" \
+	    "CACHE=$cache" "SCALE=$scale" "WORK=$*"
+	guest_wait "$limit"
+	guest_tap "v$v/$proto/$cache"
+	guest_results | sed "s|\$| v$v $proto $cache|" >>"${TABLE:-/dev/null}"
+}
+
+# guest_tap LABEL: one test for each workload.
+guest_tap() {
+	local r name secs
+	while read -r r name secs; do
+		[ "$r" = pass ]
+		ok $? "$1 $name (${secs} s)"
+	done < <(guest_results)
+	guest_said '^@@ exit 0$'
+	ok $? "$1: the guest ended well" ||
+	    diag "$(tr -d '\r' <"$console" | tail -n 60)"
+}

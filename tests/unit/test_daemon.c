@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Options, identity, drop and sockets of a daemon, each in a child whose
+ * output is read back.
+ * Runs in: tests only; what needs root is skipped without.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "listen.h"
+#include "log.h"
+#include "tap.h"
+
+static char output[4096]; /* of the last child */
+static struct daemon d;
+static long long threads;
+
+static const char *
+set_threads(void *arg, const char *value)
+{
+	return daemon_number(value, 1, 64, arg);
+}
+
+static const struct daemon_option options[] = {
+	{ 0, "long-only", "n", "a number", set_threads },
+	{ 't', "threads", "n", "file threads", set_threads },
+};
+static const struct daemon_option settings[] = {
+	{ 0, "limit", "n", "a limit", set_threads },
+};
+static const struct daemon_spec spec = { .name = "testd",
+	.user = "nobody",
+	.port = 1234,
+	.has_exports = true,
+	.max_operands = 1,
+	.operands = "[path]",
+	.options = options,
+	.noptions = nitems(options),
+	.settings = settings,
+	.nsettings = nitems(settings),
+	.arg = &threads };
+
+/* Runs fn in a child; returns its exit status, -1 for a signal. */
+static int
+run(void (*fn)(void *), void *arg)
+{
+	int fd[2], status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe(fd) == -1)
+		BAIL_OUT("pipe");
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(fd[1], STDOUT_FILENO);
+		(void)dup2(fd[1], STDERR_FILENO);
+		(void)close(fd[0]);
+		(void)close(fd[1]);
+		fn(arg);
+		(void)fflush(stdout);
+		_exit(0);
+	}
+	(void)close(fd[1]);
+	while ((n = read(fd[0], output + len, sizeof(output) - 1 - len)) > 0)
+		len += (size_t)n;
+	output[len] = '\0';
+	(void)close(fd[0]);
+	(void)waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Splits a command line at blanks and parses it here. */
+static void
+parse(const char *line)
+{
+	static char copy[512];
+	static char *argv[32];
+	char *p = copy;
+	int argc = 0;
+
+	(void)snprintf(copy, sizeof(copy), "%s", line);
+	while ((argv[argc] = strsep(&p, " ")) != NULL)
+		argc++;
+	optind = 0; /* getopt starts anew */
+	daemon_options(&d, &spec, argc, argv);
+}
+
+static void
+parse_child(void *line)
+{
+	parse(line);
+}
+
+static int
+parse_fails(const char *line)
+{
+	char copy[512];
+
+	(void)snprintf(copy, sizeof(copy), "%s", line);
+	return run(parse_child, copy);
+}
+
+static void
+test_options(void)
+{
+	parse("testd");
+	ok(!d.foreground && d.port == 1234 && d.nlistens == 0 &&
+		strcmp(d.user, "nobody") == 0,
+	    "defaults come from the spec");
+	parse("testd -d -n -vv -R -p 99 -u joe -s /x/y -f /e -k /k -t 7 /srv");
+	ok(d.foreground && d.check_only && d.verbose == 2 && d.no_register,
+	    "flags without value");
+	ok(d.port == 99 && strcmp(d.user, "joe") == 0 &&
+		strcmp(d.socket, "/x/y") == 0 &&
+		strcmp(d.exports_file, "/e") == 0 &&
+		strcmp(d.key_file, "/k") == 0,
+	    "flags with value");
+	cmp_ok(threads, "==", 7, "a daemon's own flag");
+	ok(d.noperands == 1 && strcmp(d.operands[0], "/srv") == 0, "operand");
+	parse("testd --long-only 5 --foreground --option strict -o limit=9");
+	ok(d.foreground && d.strict && threads == 9, "long options, settings");
+	parse("testd -a 127.0.0.1 -a ::1@99 -a 0.0.0.0@50111 -a ::");
+	cmp_ok(d.nlistens, "==", 4, "several addresses");
+	ok(d.listens[0].at.family == AF_INET && d.listens[0].at.port == 0 &&
+		!d.listens[0].any,
+	    "an IPv4 address");
+	ok(d.listens[1].at.family == AF_INET6 && d.listens[1].at.port == 99,
+	    "an IPv6 address with port");
+	ok(d.listens[2].any && d.listens[2].at.port == 50111, "a wildcard");
+	ok(d.listens[3].any && d.listens[3].at.family == AF_INET6, "v6 too");
+	log_set_verbose(0);
+}
+
+/* Wrong command lines and what must be in the message. */
+static const struct {
+	const char *line;
+	const char *message;
+} wrong[] = {
+	{ "testd -p 70000", "-p \"70000\": too large" },
+	{ "testd -p 80x", "-p \"80x\": invalid" },
+	{ "testd -a nonsense", "not an IPv4 or IPv6 address" },
+	{ "testd -a 127.0.0.1@0", "port behind @" },
+	{ "testd -t 0", "-t \"0\": too small" },
+	{ "testd --long-only x", "--long-only \"x\": invalid" },
+	{ "testd -s relative", "not an absolute path" },
+	{ "testd -o nosuch", "-o nosuch: no such setting" },
+	{ "testd -o strict=1", "takes no value" },
+	{ "testd -o limit", "needs a value" },
+	{ "testd -o limit=999", "-o limit \"999\": too large" },
+	{ "testd -q", "invalid option" },
+	{ "testd a b", "unexpected argument \"b\"" },
+};
+
+static void
+test_wrong(void)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(wrong); i++) {
+		cmp_ok(parse_fails(wrong[i].line), "==", 1, "status 1: %s",
+		    wrong[i].line);
+		if (!ok(strstr(output, wrong[i].message) != NULL, "says: %s",
+			wrong[i].message))
+			diag("said: %s", output);
+	}
+	cmp_ok(parse_fails("testd -V"), "==", 0, "-V succeeds");
+	like(output, "^testd \\(tern\\) [0-9]", "and prints the version");
+	cmp_ok(parse_fails("testd --help"), "==", 0, "--help succeeds");
+	ok(strstr(output, "usage: testd [options] [path]") != NULL &&
+		strstr(output, "--threads n") != NULL &&
+		strstr(output, "limit=n") != NULL,
+	    "and lists every option");
+}
+
+static void
+identify(void *user)
+{
+	d.user = user;
+	daemon_identity(&d);
+}
+
+static void
+drop(void *arg)
+{
+	(void)arg;
+	daemon_drop(65534, 65534);
+	(void)printf("%d %d %d", (int)getuid(), (int)getegid(),
+	    getgroups(0, NULL));
+}
+
+static void
+test_identity(void)
+{
+	char missing[] = "_no_such_user", root[] = "root";
+
+	skip(geteuid() != 0, 5, "needs root");
+	cmp_ok(run(identify, missing), "==", 1, "an unknown user is fatal");
+	ok(strstr(output, "systemd-sysusers") != NULL &&
+		strstr(output, "useradd") != NULL,
+	    "and the message names both ways to make it");
+	cmp_ok(run(identify, root), "==", 1, "root is refused");
+	cmp_ok(run(drop, NULL), "==", 0, "drops");
+	is(output, "65534 65534 0", "to user and group, no other groups");
+	end_skip;
+}
+
+static void
+listen_child(void *arg)
+{
+	struct listen_set set;
+
+	parse(arg);
+	listen_all(&set, &d, "test 1,2", false);
+}
+
+static void
+test_listen(void)
+{
+	struct listen_set first, second, third;
+	char line[128];
+	int fds[8];
+
+	parse("testd -p 0 -a 127.0.0.1 -a ::1");
+	listen_all(&first, &d, "test 1,2", true);
+	cmp_ok(first.n, "==", 4, "UDP and TCP for each address");
+	ok(first.list[0].at.port != 0 &&
+		first.list[0].at.port == first.list[1].at.port &&
+		first.list[0].at.port == first.list[3].at.port,
+	    "all on the port the kernel chose");
+	cmp_ok(listen_port(&first, true), "==", listen_port(&first, false),
+	    "UDP and TCP agree");
+	cmp_ok(listen_again(&second, &first), "==", 0, "a second worker's set");
+	ok(second.n == 4 && addr_equal(&second.list[2].at, &first.list[2].at),
+	    "on the same addresses");
+	cmp_ok(listen_fds(&first, fds, nitems(fds)), "==", 4, "descriptors");
+	ok(listen_from(&third, fds, 4) == 0 && third.list[1].udp &&
+		!third.list[0].udp &&
+		addr_equal(&third.list[3].at, &first.list[3].at),
+	    "and back");
+	fds[0] = open("/dev/null", O_RDONLY);
+	cmp_ok(listen_from(&third, fds, 1), "==", -1, "a file is no socket");
+	(void)close(fds[0]);
+	(void)snprintf(line, sizeof(line), "testd -a 127.0.0.1 -p %u",
+	    first.list[0].at.port);
+	cmp_ok(run(listen_child, line), "==", 1, "a taken port is fatal");
+	like(output, "taken by .* \\(pid [0-9]+\\).*-p",
+	    "and the message says by whom and what to do");
+	listen_close(&second);
+	listen_close(&first);
+	cmp_ok(run(listen_child, line), "==", 0, "free again");
+	like(output, "listening on tcp 127.0.0.1:[0-9]+ \\(test 1,2\\)",
+	    "one line per socket");
+	like(output, "listening on udp 127.0.0.1:[0-9]+ \\(test 1,2\\)",
+	    "also for UDP");
+}
+
+static void
+unix_child(void *path)
+{
+	(void)listen_unix(path, 0666);
+}
+
+static void
+test_unix(void)
+{
+	char dir[] = "/tmp/daemon-test-XXXXXX", path[64], file[64],
+	     open_dir[64];
+	struct stat st;
+	int fd;
+
+	if (mkdtemp(dir) == NULL)
+		BAIL_OUT("mkdtemp");
+	(void)snprintf(path, sizeof(path), "%s/run/s.sock", dir);
+	(void)snprintf(file, sizeof(file), "%s/file", dir);
+	(void)snprintf(open_dir, sizeof(open_dir), "%s/run", dir);
+	fd = listen_unix(path, 0660);
+	ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0660,
+	    "a unix socket with the mode asked for, directory made");
+	cmp_ok(run(unix_child, path), "==", 1, "a live one is not replaced");
+	like(output, "serves this socket already", "and says so");
+	(void)close(fd);
+	cmp_ok(run(unix_child, path), "==", 0, "a dead one is replaced");
+	fd = open(file, O_CREAT | O_WRONLY, 0644);
+	(void)close(fd);
+	cmp_ok(run(unix_child, file), "==", 1, "a file is not replaced");
+	(void)chmod(open_dir, 0777);
+	cmp_ok(run(unix_child, path), "==", 1,
+	    "a directory others may write to is refused");
+	like(output, "chmod go-w", "with the fix");
+	(void)unlink(path);
+	(void)unlink(file);
+	(void)rmdir(open_dir);
+	(void)rmdir(dir);
+}
+
+static void
+inherit(void *arg)
+{
+	struct listen_set *set = arg;
+
+	(void)dup2(set->list[0].fd, 3);
+	(void)setenv("LISTEN_FDS", "1", 1);
+	if (!listen_inherited(set, "portmap 2-4") || set->list[0].fd != 3 ||
+	    getenv("LISTEN_FDS") != NULL)
+		_exit(9);
+}
+
+int
+main(void)
+{
+	struct listen_set set;
+
+	log_init("testd");
+	plan(NO_PLAN);
+	test_options();
+	test_wrong();
+	test_identity();
+	test_listen();
+	test_unix();
+	parse("testd -p 0 -a 127.0.0.1");
+	listen_all(&set, &d, "x", false);
+	cmp_ok(run(inherit, &set), "==", 0, "takes sockets from systemd");
+	ok(!listen_inherited(&set, "x"), "and none when there are none");
+	done_testing();
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A parent and its role: this program starts itself as "worker".
+ * Runs in: tests only.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "log.h"
+#include "role.h"
+#include "tap.h"
+#include "util.h"
+
+/* From the role (first two) and to it. */
+enum { SAY_READY, SAY_ANSWER, ASK_TITLE, ASK_CRASH, ASK_RUBBISH, ASK_END };
+
+struct report {
+	char title[64];
+	char comm[32];
+	unsigned int index;
+	unsigned int nfds;
+	int holes; /* inherited as none */
+	ino_t inode; /* of the first inherited descriptor */
+	int stray; /* open beyond what was inherited */
+};
+
+static struct event_base *base;
+static struct report got;
+static int readies;
+static double ended_at, ready_at;
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void
+read_text(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd == -1 ? 0 : read(fd, out, size - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	if (fd != -1)
+		(void)close(fd);
+}
+
+static void
+answer(struct role *role)
+{
+	struct report r = { .index = role->index,
+		.nfds = (unsigned int)role->nfds };
+	struct stat st;
+	int fd;
+
+	read_text("/proc/self/cmdline", r.title, sizeof(r.title));
+	read_text("/proc/self/comm", r.comm, sizeof(r.comm));
+	r.holes = role->fds[1] == -1;
+	if (fstat(role->fds[0], &st) == 0)
+		r.inode = st.st_ino;
+	for (fd = ROLE_FDS_FIRST + 2; fd < 1024; fd++)
+		r.stray += fcntl(fd, F_GETFD) != -1;
+	(void)ipc_send(role->channel, SAY_ANSWER, &r, sizeof(r), NULL, 0);
+}
+
+static int
+worker(struct role *role)
+{
+	uint32_t type;
+	char buf[16];
+
+	(void)ipc_send(role->channel, SAY_READY, NULL, 0, NULL, 0);
+	while (ipc_receive(role->channel, &type, buf, sizeof(buf), NULL,
+		   NULL) != -1) {
+		if (type == ASK_TITLE)
+			answer(role);
+		else if (type == ASK_CRASH)
+			abort();
+		else if (type == ASK_RUBBISH)
+			(void)ipc_send(role->channel, 99, "x", 1, NULL, 0);
+		else
+			return 0;
+	}
+	return 0;
+}
+
+static int
+stillborn(struct role *role UNUSED)
+{
+	return 1;
+}
+
+static void
+on_ready(void *arg, struct ipc_message *m UNUSED)
+{
+	role_is_ready(arg);
+	readies++;
+	ready_at = now();
+	(void)event_base_loopbreak(base);
+}
+
+static void
+on_answer(void *arg UNUSED, struct ipc_message *m)
+{
+	memcpy(&got, m->data, sizeof(got));
+	(void)event_base_loopbreak(base);
+}
+
+static void
+on_ended(void *arg UNUSED, struct role_child *child UNUSED)
+{
+	ended_at = now();
+	(void)event_base_loopbreak(base);
+}
+
+static const struct ipc_row rows[] = {
+	[SAY_READY] = { "READY", 0, 0, 0, 0, on_ready },
+	[SAY_ANSWER] = { "ANSWER", sizeof(struct report), sizeof(struct report),
+	    0, 0, on_answer },
+};
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+static size_t
+inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
+{
+	fds[0] = *(int *)arg;
+	fds[1] = -1;
+	fds[2] = STDIN_FILENO;
+	return 3;
+}
+
+/* Runs the loop until something happens, 5 s at most. */
+static void
+happen(void)
+{
+	struct timeval limit = { .tv_sec = 5 };
+
+	(void)event_base_loopexit(base, &limit);
+	(void)event_base_dispatch(base);
+}
+
+static void
+test_life(struct role_child *child, int file)
+{
+	struct stat st;
+	pid_t first = role_pid(child);
+
+	happen();
+	ok(readies == 1 && role_has_been_ready(child), "the role is ready");
+	(void)role_send(child, ASK_TITLE, NULL, 0, NULL, 0);
+	happen();
+	is(got.title, "test_role: worker", "its title");
+	is(got.comm, "test_role", "its name for pgrep");
+	cmp_ok(got.index, "==", 3, "which of several it is");
+	ok(got.nfds == 3 && got.holes, "its descriptors, with a hole");
+	(void)fstat(file, &st);
+	ok(got.inode == st.st_ino, "the right one first");
+	cmp_ok(got.stray, "==", 0, "no other descriptor came along");
+
+	(void)role_send(child, ASK_CRASH, NULL, 0, NULL, 0);
+	happen();
+	ok(role_pid(child) == 0 && role_channel(child) == -1, "it crashed");
+	ok(!role_send(child, ASK_TITLE, NULL, 0, NULL, 0),
+	    "nothing can be sent meanwhile");
+	happen();
+	ok(readies == 2 && role_pid(child) != first, "it is started again");
+	ok(ready_at - ended_at < 1.0, "within a second");
+
+	(void)role_send(child, ASK_RUBBISH, NULL, 0, NULL, 0);
+	happen();
+	ok(role_pid(child) == 0, "one that breaks the message rules is killed");
+	happen();
+	cmp_ok(readies, "==", 3, "and started again");
+	ok(ready_at - ended_at < 1.0, "within a second, too");
+	role_free(child);
+}
+
+static void
+test_end(struct role_child *child)
+{
+	happen();
+	role_expect_end(child);
+	(void)role_send(child, ASK_END, NULL, 0, NULL, 0);
+	happen();
+	ok(role_has_ended(child), "a role told to stop ends for good");
+	role_free(child);
+}
+
+int
+main(int argc, char *argv[])
+{
+	static const struct role_row roles[] = { { "worker", worker },
+		{ "stillborn", stillborn } };
+	struct role_spec spec = { .name = "worker",
+		.index = 3,
+		.inherit = inherit,
+		.ended = on_ended,
+		.messages = &messages };
+	struct role_spec dead = { .name = "stillborn", .messages = &messages };
+	int file;
+
+	log_init("test_role");
+	role_dispatch(argc, argv, roles, nitems(roles));
+	plan(NO_PLAN);
+	file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	spec.arg = &file;
+	base = event_base_new();
+	test_life(role_start(base, &spec), file);
+	event_base_free(base);
+
+	base = event_base_new();
+	readies = 0;
+	spec.index = 0;
+	test_end(role_start(base, &spec));
+	dies_ok(
+	    {
+		    event_reinit(base);
+		    (void)role_start(base, &dead);
+		    happen();
+	    },
+	    "a role that never gets ready is fatal");
+	done_testing();
+}

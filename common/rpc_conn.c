@@ -28,7 +28,7 @@ rpc_seconds(void)
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint32_t)ts.tv_sec;
+	return (uint32_t)ts.tv_sec + 1;
 }
 
 bool
@@ -74,27 +74,34 @@ bytes_add(struct rpc_bytes *b, const void *data, size_t len)
 	return true;
 }
 
-/* Keeps sums and the list of those on the clock in step with c. */
+/* Keeps sums and lists in step with what c owns. */
 static void
 account(struct rpc_conn *c)
 {
-	bool watch;
+	struct rpc_streams *s = &rpc_streams;
+	bool partial = rpc_record_partial(&c->record);
 
-	rpc_streams.partial -= c->partial;
+	s->partial -= c->partial;
 	c->partial = c->record.cap + c->held.cap;
-	rpc_streams.partial += c->partial;
-	if (!rpc_record_partial(&c->record))
-		c->record_since = 0;
-	else if (c->record_since == 0)
+	s->partial += c->partial;
+	if (partial && c->record_since == 0) {
 		c->record_since = rpc_seconds();
-	watch = c->record_since != 0 || c->unsent.buf != NULL;
-	if (watch == c->watched)
-		return;
-	c->watched = watch;
-	if (watch)
-		TAILQ_INSERT_TAIL(&rpc_streams.watched, c, watch);
-	else
-		TAILQ_REMOVE(&rpc_streams.watched, c, watch);
+		TAILQ_INSERT_TAIL(&s->incomplete, c, incomplete);
+	} else if (!partial && c->record_since != 0) {
+		c->record_since = 0;
+		TAILQ_REMOVE(&s->incomplete, c, incomplete);
+	}
+}
+
+/* Notes progress in sending, or that there is nothing left to send. */
+static void
+set_stalled(struct rpc_conn *c, bool unsent)
+{
+	if (c->unsent_since != 0)
+		TAILQ_REMOVE(&rpc_streams.stalled, c, stalled);
+	c->unsent_since = unsent ? rpc_seconds() : 0;
+	if (unsent)
+		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
 }
 
 static void
@@ -109,52 +116,71 @@ set_event(struct event *ev, bool want, bool *have)
 		(void)event_del(ev);
 }
 
+/* Must c wait until replies have gone out? */
 static bool
 is_blocked(const struct rpc_conn *c)
 {
 	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	size_t unsent = c->unsent.len - c->unsent.at;
 
-	return c->unsent.len - c->unsent.at >= limits->queue_max ||
-	    c->late >= limits->late_max || c->busy;
+	return unsent >= limits->queue_max || c->late >= limits->late_max ||
+	    (unsent > 0 && rpc_streams.unsent >= limits->unsent_max);
 }
 
-/* Puts c among those that go on at the next turn of the loop. */
-static void
-go_on_later(struct rpc_conn *c)
-{
-	static const struct timeval now = { 0, 0 }, soon = { 0, RPC_CONN_BUSY };
-
-	if (c->queued)
-		return;
-	c->queued = true;
-	TAILQ_INSERT_TAIL(&rpc_streams.again, c, again);
-	if (!c->busy)
-		(void)event_add(rpc_streams.again_event, &now);
-	else if (!event_pending(rpc_streams.again_event, EV_TIMEOUT, NULL))
-		(void)event_add(rpc_streams.again_event, &soon);
-}
-
-/* After every change: what does c wait for now? False: it is gone. */
+/*
+ * Must c wait for memory? The oldest incomplete record never does: it is the
+ * one whose end sets memory free.
+ */
 static bool
+is_starved(const struct rpc_conn *c)
+{
+	return c->record_since != 0 &&
+	    rpc_streams.partial >= rpc_tcp_limits(c->tcp)->partial_max &&
+	    c != TAILQ_FIRST(&rpc_streams.incomplete);
+}
+
+/* Puts c among those that go on, at the next turn or after a pause. */
+static void
+go_on_later(struct rpc_conn *c, bool pause)
+{
+	static const struct timeval now = { 0, 0 },
+				    soon = { 0, RPC_CONN_PAUSE };
+	struct rpc_streams *s = &rpc_streams;
+
+	if (!c->queued) {
+		c->queued = true;
+		s->nagain++;
+		TAILQ_INSERT_TAIL(&s->again, c, again);
+	}
+	if (!pause)
+		(void)event_add(s->again_event, &now);
+	else if (!event_pending(s->again_event, EV_TIMEOUT, NULL))
+		(void)event_add(s->again_event, &soon);
+}
+
+/* After every change: what does c wait for now? It may be closed here. */
+static void
 settle(struct rpc_conn *c)
 {
 	static const struct timeval second = { 1, 0 };
-	bool input;
+	bool blocked, input, starved;
 
 	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
 		rpc_conn_close(c);
-		return false;
+		return;
 	}
 	account(c);
 	input = c->held.buf != NULL;
-	set_event(&c->readable, !c->eof && !input && !is_blocked(c),
+	blocked = is_blocked(c);
+	starved = is_starved(c);
+	set_event(&c->readable, !c->eof && !input && !blocked && !starved,
 	    &c->reading);
 	set_event(&c->writable, c->unsent.buf != NULL, &c->writing);
-	if (input && (c->busy || !is_blocked(c)))
-		go_on_later(c);
-	if (c->watched && !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
+	if ((input && !blocked) || starved)
+		go_on_later(c, c->busy || starved);
+	if ((c->record_since != 0 || c->unsent_since != 0) &&
+	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
 		(void)event_add(rpc_streams.tick, &second);
-	return true;
 }
 
 /* Keeps what send(2) did not take: the whole buffer when that is cheaper. */
@@ -166,8 +192,8 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 	size_t left;
 
 	left = s->out_len - sent;
-	if (c->unsent.buf == NULL)
-		c->unsent_since = rpc_seconds();
+	if (c->unsent.buf == NULL || sent > 0)
+		set_stalled(c, true);
 	if (c->unsent.buf == NULL && left > RPC_CONN_SWAP) {
 		fresh = s->spare != NULL ? s->spare : malloc(s->out_cap);
 		if (fresh != NULL) {
@@ -290,25 +316,33 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 		log_warnx("tcp: out of memory for a record");
 }
 
+/* Has c had its share of this turn? */
+static bool
+is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
+{
+	if (rpc_streams.out_len >= RPC_CONN_FLUSH) {
+		*bytes += rpc_streams.out_len;
+		flush(c);
+	}
+	/* One at least: it may be a record that is complete already. */
+	return records >= RPC_CONN_RECORDS || *bytes >= RPC_CONN_BYTES ||
+	    (records > 0 && is_blocked(c));
+}
+
 /* Serves data, as far as budget and limits allow, and holds the rest. */
 static void
 serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
 	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
-	struct rpc_streams *s = &rpc_streams;
 	enum rpc_record_state state;
 	const uint8_t *msg;
 	size_t msglen, bytes;
 	unsigned int records;
 
 	bytes = 0;
+	c->busy = false;
 	for (records = 0; !c->dead; records++) {
-		if (s->out_len >= RPC_CONN_FLUSH) {
-			bytes += s->out_len;
-			flush(c);
-		}
-		if (records >= RPC_CONN_RECORDS || bytes >= RPC_CONN_BYTES ||
-		    is_blocked(c)) {
+		if (is_enough(c, records, &bytes)) {
 			hold(c, NULL, 0, data, len);
 			break;
 		}
@@ -318,9 +352,12 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 			bytes_clear(&c->held);
 			break;
 		}
-		if (state != RPC_RECORD_DONE)
+		if (state != RPC_RECORD_DONE) {
 			refuse_record(c, state);
-		else if (!serve_record(c, msg, msglen)) {
+			break;
+		}
+		account(c); /* the clock of the next record starts anew */
+		if (!serve_record(c, msg, msglen)) {
 			hold(c, msg, msglen, data, len);
 			rpc_record_clear(&c->record);
 			break;
@@ -329,13 +366,56 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 	flush(c);
 }
 
-/* Goes on with held input. */
 void
-rpc_conn_resume(struct rpc_conn *c)
+rpc_conn_turn(void)
 {
-	c->busy = false;
-	serve(c, c->held.buf + c->held.at, c->held.len - c->held.at);
-	(void)settle(c);
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+	unsigned int n;
+
+	for (n = s->nagain; n > 0 && s->nagain > 0; n--) {
+		c = TAILQ_FIRST(&s->again);
+		TAILQ_REMOVE(&s->again, c, again);
+		s->nagain--;
+		c->queued = false;
+		if (c->held.buf != NULL)
+			serve(c, c->held.buf + c->held.at,
+			    c->held.len - c->held.at);
+		settle(c);
+	}
+}
+
+/* The first of a list, if it has waited too long or there is far too much. */
+static bool
+relieve(struct rpc_conn *c, bool unsent)
+{
+	const struct rpc_limits *limits;
+	uint32_t since;
+	size_t have, max;
+
+	if (c == NULL)
+		return false;
+	limits = rpc_tcp_limits(c->tcp);
+	have = unsent ? rpc_streams.unsent : rpc_streams.partial;
+	max = unsent ? limits->unsent_max : limits->partial_max;
+	since = unsent ? c->unsent_since : c->record_since;
+	if (have <= max ||
+	    (have / 2 <= max && rpc_seconds() - since < RPC_CONN_PATIENCE))
+		return false;
+	rpc_tcp_refused(&c->origin.peer,
+	    unsent ? "too many unread replies" : "too many incomplete records",
+	    unsent ? "unsent-max" : "partial-max");
+	rpc_conn_close(c);
+	return true;
+}
+
+void
+rpc_conn_relieve(void)
+{
+	while (relieve(TAILQ_FIRST(&rpc_streams.stalled), true))
+		;
+	while (relieve(TAILQ_FIRST(&rpc_streams.incomplete), false))
+		;
 }
 
 static void
@@ -372,7 +452,8 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	/* An incomplete record will not be completed any more. */
 	if (c->eof)
 		rpc_record_clear(&c->record);
-	(void)settle(c);
+	settle(c);
+	rpc_conn_relieve();
 }
 
 static void
@@ -390,11 +471,11 @@ on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 	else {
 		b->at += (size_t)n;
 		rpc_streams.unsent -= (size_t)n;
-		c->unsent_since = rpc_seconds();
+		set_stalled(c, b->at < b->len);
 		if (b->at == b->len)
 			bytes_clear(b);
 	}
-	(void)settle(c);
+	settle(c);
 }
 
 static struct rpc_conn *
@@ -408,24 +489,49 @@ find_conn(uint64_t id)
 	return c;
 }
 
+/* Sends one reply from where it lies; only what stays behind is copied. */
+static void
+send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct iovec iov[2];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	uint8_t mark[4];
+	ssize_t n;
+
+	put_mark(mark, len);
+	iov[0] = (struct iovec){ mark, sizeof(mark) };
+	memcpy(&iov[1].iov_base, &reply, sizeof(reply)); /* only read */
+	iov[1].iov_len = len;
+	n = -1;
+	if (c->unsent.buf == NULL)
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+	if (n == (ssize_t)(sizeof(mark) + len))
+		return;
+	memcpy(s->out, mark, sizeof(mark));
+	memcpy(s->out + sizeof(mark), reply, len);
+	s->out_len = sizeof(mark) + len;
+	if (n > 0)
+		keep_unsent(c, (size_t)n);
+	else
+		flush(c);
+	s->out_len = 0;
+}
+
 /* The reply of a file thread; its connection may be long gone. */
 static void
 late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
 {
-	struct rpc_streams *s = &rpc_streams;
 	struct rpc_conn *c;
 
 	c = find_conn(origin->ticket);
 	if (c == NULL)
 		return;
 	c->late--;
-	if (len > 0) {
-		put_mark(s->out, len);
-		memcpy(s->out + 4, reply, len);
-		s->out_len = 4 + len;
-		flush(c);
-	}
-	(void)settle(c);
+	if (len > 0)
+		send_reply(c, reply, len);
+	settle(c);
+	rpc_conn_relieve();
 }
 
 struct rpc_conn *
@@ -465,10 +571,13 @@ rpc_conn_close(struct rpc_conn *c)
 	close(c->fd);
 	s->unsent -= c->unsent.len - c->unsent.at;
 	s->partial -= c->partial;
-	if (c->watched)
-		TAILQ_REMOVE(&s->watched, c, watch);
-	if (c->queued)
+	if (c->record_since != 0)
+		TAILQ_REMOVE(&s->incomplete, c, incomplete);
+	set_stalled(c, false);
+	if (c->queued) {
 		TAILQ_REMOVE(&s->again, c, again);
+		s->nagain--;
+	}
 	LIST_REMOVE(c, by_id);
 	rpc_record_clear(&c->record);
 	bytes_clear(&c->held);

@@ -19,12 +19,13 @@
 #include "rpc_record.h"
 #include "rpc_transport.h"
 
-#define RPC_CONN_READ	 (128 * 1024) /* bytes read per wake-up */
-#define RPC_CONN_RECORDS 128 /* records served per wake-up */
-#define RPC_CONN_BYTES	 (1024 * 1024) /* reply bytes per wake-up */
-#define RPC_CONN_FLUSH	 (256 * 1024) /* replies sent with one call */
-#define RPC_CONN_BUSY	 2000 /* microseconds, when file threads are full */
-#define RPC_CONN_SWAP	 (64 * 1024) /* unsent: keep the buffer, no copy */
+#define RPC_CONN_READ	  (128 * 1024) /* bytes read per wake-up */
+#define RPC_CONN_RECORDS  128 /* records served per wake-up */
+#define RPC_CONN_BYTES	  (1024 * 1024) /* reply bytes per wake-up */
+#define RPC_CONN_FLUSH	  (256 * 1024) /* replies sent with one call */
+#define RPC_CONN_PAUSE	  2000 /* microseconds, when there is no room */
+#define RPC_CONN_PATIENCE 2 /* seconds; older ones go first at a limit */
+#define RPC_CONN_SWAP	  (64 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Bytes waiting: input not yet looked at, or output not yet sent. */
 struct rpc_bytes {
@@ -37,8 +38,9 @@ struct rpc_host;
 struct rpc_conn {
 	TAILQ_ENTRY(rpc_conn) age; /* in tcp->conns, least active first */
 	TAILQ_ENTRY(rpc_conn) own; /* in host->conns, likewise */
-	TAILQ_ENTRY(rpc_conn) watch; /* when watched */
-	TAILQ_ENTRY(rpc_conn) again; /* when it has input to go on with */
+	TAILQ_ENTRY(rpc_conn) incomplete; /* when record_since is set */
+	TAILQ_ENTRY(rpc_conn) stalled; /* when unsent_since is set */
+	TAILQ_ENTRY(rpc_conn) again; /* when queued */
 	LIST_ENTRY(rpc_conn) by_id;
 	struct rpc_tcp *tcp;
 	struct rpc_host *host;
@@ -50,10 +52,13 @@ struct rpc_conn {
 	size_t partial; /* what it adds to shared.partial */
 	unsigned int late; /* calls on file threads */
 	uint32_t active; /* seconds: last input */
-	uint32_t record_since; /* seconds: start of incomplete record */
-	uint32_t unsent_since; /* seconds: last progress in sending */
+	uint32_t record_since; /* seconds: start of incomplete record, or 0 */
+	uint32_t unsent_since; /* seconds: last progress in sending, or 0 */
 	int fd;
-	bool eof, reading, writing, watched, queued, busy, dead;
+	bool eof, dead;
+	bool reading, writing; /* events that are set */
+	bool queued; /* in the list of those that go on */
+	bool busy; /* the file threads had no room */
 };
 
 TAILQ_HEAD(rpc_conn_list, rpc_conn);
@@ -69,26 +74,33 @@ struct rpc_streams {
 	uint8_t *spare; /* one more like it, or NULL */
 	size_t out_cap, out_len;
 	size_t partial, unsent; /* sums over all connections */
-	struct rpc_conn_list watched; /* incomplete or unsent: on the clock */
-	struct rpc_conn_list again;
+	struct rpc_conn_list incomplete; /* oldest record first */
+	struct rpc_conn_list stalled; /* least recent progress first */
+	struct rpc_conn_list again; /* go on at the next turn of the loop */
+	unsigned int nagain;
 	struct event *again_event;
-	struct event *tick; /* once a second while something is watched */
+	struct event *tick; /* once a second while there are deadlines */
 	LIST_HEAD(, rpc_conn) ids[RPC_CONN_IDS];
 	uint64_t last_id;
 };
 
 extern struct rpc_streams rpc_streams;
 
-/* Seconds of the monotonic clock. */
+/* Seconds of the monotonic clock; never 0. */
 uint32_t rpc_seconds(void);
+/* One turn for each connection that has input to go on with. */
+void rpc_conn_turn(void);
+/*
+ * Applies the limits over all connections: whoever keeps us waiting longest
+ * is closed. Call when no connection is being served.
+ */
+void rpc_conn_relieve(void);
 /* Takes over a connected socket; origin.peer is filled. NULL: no memory. */
 struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
     const struct rpc_peer *);
-/* Closes and frees it, after telling rpc_tcp_forget(). */
+/* Closes and frees it, and tells rpc_tcp_forget(). */
 void rpc_conn_close(struct rpc_conn *);
 bool rpc_conn_is_idle(const struct rpc_conn *);
-/* Serves what lies ready after a pause. */
-void rpc_conn_resume(struct rpc_conn *);
 
 /* In rpc_tcp.c: a connection ends; was active; found a limit. */
 void rpc_tcp_forget(struct rpc_tcp *, struct rpc_conn *);

@@ -265,6 +265,7 @@ static void
 take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
     socklen_t len)
 {
+	static const struct timeval second = { 1, 0 };
 	struct rpc_peer peer;
 	struct rpc_host *h;
 	struct rpc_conn *c;
@@ -292,6 +293,9 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 		all.remote++;
 	TAILQ_INSERT_TAIL(&t->conns, c, age);
 	TAILQ_INSERT_TAIL(&h->conns, c, own);
+	if (t->limits.idle_seconds != 0 && !t->local &&
+	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
+		(void)event_add(rpc_streams.tick, &second);
 }
 
 /*
@@ -354,38 +358,23 @@ on_pause_over(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	(void)event_add(t->acceptable, NULL);
 }
 
-/* Everybody who had more input than one turn allows gets one more turn. */
 static void
 on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
-	struct rpc_conn *c, *last;
-	bool more;
-
-	last = TAILQ_LAST(&rpc_streams.again, rpc_conn_list);
-	for (more = last != NULL; more;) {
-		c = TAILQ_FIRST(&rpc_streams.again);
-		more = c != last;
-		TAILQ_REMOVE(&rpc_streams.again, c, again);
-		c->queued = false;
-		rpc_conn_resume(c);
-	}
+	rpc_conn_turn();
+	rpc_conn_relieve();
 }
 
-/* Why c has had its time, or NULL. */
-static const char *
-overdue(const struct rpc_conn *c, uint32_t now, const char **option)
+/* Closes those that have had their time; true when there may be more. */
+static bool
+close_overdue(struct rpc_conn *c, uint32_t since, unsigned int seconds,
+    const char *why, const char *option)
 {
-	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
-
-	*option = "record-seconds";
-	if (c->record_since != 0 &&
-	    now - c->record_since > limits->record_seconds)
-		return "record not completed in time";
-	*option = "stall-seconds";
-	if (c->unsent.buf != NULL &&
-	    now - c->unsent_since > limits->stall_seconds)
-		return "replies not read in time";
-	return NULL;
+	if (rpc_seconds() - since <= seconds)
+		return false;
+	rpc_tcp_refused(&c->origin.peer, why, option);
+	rpc_conn_close(c);
+	return true;
 }
 
 /* Closes the idle ones that have been so for too long. */
@@ -404,30 +393,29 @@ static void
 on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	static const struct timeval second = { 1, 0 };
-	struct rpc_conn *c, *next;
-	const char *why, *option;
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
 	struct rpc_tcp *t;
-	uint32_t now;
 	bool again;
 
-	now = rpc_seconds();
-	for (c = TAILQ_FIRST(&rpc_streams.watched); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, watch);
-		why = overdue(c, now, &option);
-		if (why == NULL)
-			continue;
-		rpc_tcp_refused(&c->origin.peer, why, option);
-		rpc_conn_close(c);
-	}
-	again = !TAILQ_EMPTY(&rpc_streams.watched);
+	while ((c = TAILQ_FIRST(&s->incomplete)) != NULL &&
+	    close_overdue(c, c->record_since, c->tcp->limits.record_seconds,
+		"record not completed in time", "record-seconds"))
+		;
+	while ((c = TAILQ_FIRST(&s->stalled)) != NULL &&
+	    close_overdue(c, c->unsent_since, c->tcp->limits.stall_seconds,
+		"replies not read in time", "stall-seconds"))
+		;
+	rpc_conn_relieve();
+	again = !TAILQ_EMPTY(&s->incomplete) || !TAILQ_EMPTY(&s->stalled);
 	LIST_FOREACH (t, &all.listeners, entry) {
-		if (t->limits.idle_seconds == 0)
+		if (t->limits.idle_seconds == 0 || t->local)
 			continue;
-		close_idle(t, now);
+		close_idle(t, rpc_seconds());
 		again = again || t->count > 0;
 	}
 	if (again)
-		(void)event_add(rpc_streams.tick, &second);
+		(void)event_add(s->tick, &second);
 }
 
 /* The first listener brings up what all share; the largest reply counts. */
@@ -443,7 +431,8 @@ streams_begin(struct event_base *base, const struct rpc_limits *limits)
 		s->users = 1;
 		s->base = base;
 		s->in = malloc(RPC_CONN_READ);
-		TAILQ_INIT(&s->watched);
+		TAILQ_INIT(&s->incomplete);
+		TAILQ_INIT(&s->stalled);
 		TAILQ_INIT(&s->again);
 		s->again_event = evtimer_new(base, on_again, NULL);
 		s->tick = evtimer_new(base, on_tick, NULL);

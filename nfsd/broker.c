@@ -150,6 +150,14 @@ check_handle(struct broker_channel *c, const struct fs_exports *x,
 	return 0;
 }
 
+/* One component; ".." only to name what a directory lies in. */
+static bool
+is_name(const char *name)
+{
+	return *name != '\0' && strlen(name) <= INODE_NAME_MAX &&
+	    strchr(name, '/') == NULL && strcmp(name, ".") != 0;
+}
+
 static int
 open_kernel(const struct source *s, int flags)
 {
@@ -212,6 +220,27 @@ open_source(struct source *s)
 	return 0;
 }
 
+/* Keeps errno. */
+static void
+close_source(struct source *s)
+{
+	int saved = errno;
+
+	if (s->fd != -1)
+		close(s->fd);
+	if (s->found.dirfd != -1)
+		close(s->found.dirfd);
+	errno = saved;
+}
+
+/* Can the export make a caller this user? Else the worker invents. */
+static bool
+may_act_as(const struct broker_channel *c, const struct fs_export *e,
+    uint32_t uid)
+{
+	return c->broker->mode == FS_SQUASH || fs_export_allows_user(e, uid);
+}
+
 static int
 act_as(struct broker_channel *c, const struct broker_open *q)
 {
@@ -220,6 +249,8 @@ act_as(struct broker_channel *c, const struct broker_open *q)
 	};
 
 	if (!c->started) {
+		/* Without the right there is nothing to give up. */
+		(void)fs_cred_override(false);
 		fs_cred_init(&c->acting, c->broker->mode);
 		c->started = true;
 	}
@@ -294,7 +325,7 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
     const struct broker_open *q, uint32_t *readable)
 {
 	struct source s = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
-	int fd = -1, saved;
+	int fd = -1;
 
 	if (check_handle(c, x, &q->fh, &s) == -1)
 		return -1;
@@ -302,18 +333,54 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
 		errno = EROFS;
 		return -1;
 	}
-	if (q->want == BROKER_WRITE && c->broker->mode != FS_SQUASH &&
-	    !fs_export_allows_user(s.export, q->uid))
+	if (q->want == BROKER_WRITE && !may_act_as(c, s.export, q->uid))
 		return forged(c);
 	if (open_source(&s) == 0)
 		fd = open_source_as(c, q, &s, readable);
-	saved = errno;
-	if (s.fd != -1)
-		close(s.fd);
-	if (s.found.dirfd != -1)
-		close(s.found.dirfd);
-	errno = saved;
+	close_source(&s);
 	return fd;
+}
+
+/* The kernel decides, under the caller's identity, about both ends. */
+static int
+link_checked(struct broker_channel *c, const struct fs_exports *x,
+    const struct broker_link *q, const char *name)
+{
+	struct source file = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
+	struct source dir = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
+	int result = -1;
+
+	if (check_handle(c, x, &q->file.fh, &file) == -1 ||
+	    check_handle(c, x, &q->dir, &dir) == -1)
+		return -1;
+	if (file.export != dir.export ||
+	    !may_act_as(c, dir.export, q->file.uid))
+		return forged(c);
+	if (!dir.export->writable) {
+		errno = EROFS;
+		return -1;
+	}
+	if (open_source(&file) == 0 && open_source(&dir) == 0 &&
+	    act_as(c, &q->file) == 0)
+		result = linkat(file.fd, "", dir.fd, name, AT_EMPTY_PATH);
+	close_source(&file);
+	close_source(&dir);
+	return result;
+}
+
+static size_t
+answer_link(struct broker_channel *c, const struct fs_exports *x,
+    const struct broker_link *q, const char *name, struct broker_sealed *answer)
+{
+	struct broker_linked a = { 0 };
+
+	if (q->file.ngids > BROKER_GROUPS_MAX || q->name_len == 0 ||
+	    strnlen(name, q->name_len) != q->name_len - 1 || !is_name(name))
+		return 0;
+	if (link_checked(c, x, q, name) == -1)
+		a.error = errno == 0 ? EIO : errno;
+	memcpy(answer, &a, sizeof(a));
+	return sizeof(a);
 }
 
 static size_t
@@ -364,12 +431,30 @@ next_name(const char **at, size_t *left)
 	const char *name = *at;
 	size_t len = strnlen(name, *left);
 
-	if (len == *left || len == 0 || len > INODE_NAME_MAX ||
-	    strchr(name, '/') != NULL)
+	if (len == *left || !is_name(name))
 		return NULL;
 	*at += len + 1;
 	*left -= len + 1;
 	return name;
+}
+
+static size_t
+answer_root(struct broker *b, const struct fs_exports *x,
+    const struct broker_seal *q, struct broker_sealed *answer)
+{
+	struct fs_export *e = fs_exports_find(x, (uint16_t)q->export_id);
+	struct broker_sealed_one *a = &answer->list[0];
+	struct fh_plain plain;
+
+	memset(a, 0, sizeof(*a));
+	if (e == NULL)
+		a->error = ESTALE;
+	else if (fh_fs_root(&e->fs, e->root, e->id, q->utf16 != 0, &plain) ==
+	    -1)
+		a->error = errno;
+	else
+		fh_seal(&a->fh, &plain, e->path, &b->keys);
+	return sizeof(*a);
 }
 
 static size_t
@@ -400,39 +485,77 @@ answer_seal(struct broker_channel *c, const struct fs_exports *x,
 	return left == 0 ? q->n * sizeof(answer->list[0]) : 0;
 }
 
+static size_t
+dispatch_seal(struct broker_channel *c, const struct fs_exports *x,
+    const void *data, size_t len, const int *fds, size_t nfds,
+    struct broker_sealed *answer)
+{
+	struct broker_seal q;
+
+	if (len < sizeof(q))
+		return 0;
+	memcpy(&q, data, sizeof(q));
+	if (q.n != nfds || q.n > BROKER_SEAL_MAX ||
+	    q.names_len != len - sizeof(q) || q.export_id > UINT16_MAX)
+		return 0;
+	if (q.n == 0)
+		return q.names_len == 0 ?
+		    answer_root(c->broker, x, &q, answer) :
+		    0;
+	return answer_seal(c, x, &q, (const char *)data + sizeof(q), fds,
+	    answer);
+}
+
+static size_t
+dispatch(struct broker_channel *c, const struct fs_exports *x, uint32_t type,
+    const void *data, size_t len, const int *fds, size_t nfds,
+    struct broker_sealed *answer, int *fd)
+{
+	struct broker_open open;
+	struct broker_link link;
+
+	if (type == BROKER_SEAL)
+		return dispatch_seal(c, x, data, len, fds, nfds, answer);
+	if (type == BROKER_OPEN && len == sizeof(open) && nfds == 0) {
+		memcpy(&open, data, sizeof(open));
+		return answer_open(c, x, &open, answer, fd);
+	}
+	if (type == BROKER_LINK && len > sizeof(link) && nfds == 0) {
+		memcpy(&link, data, sizeof(link));
+		if (link.name_len == len - sizeof(link))
+			return answer_link(c, x, &link,
+			    (const char *)data + sizeof(link), answer);
+	}
+	return 0;
+}
+
 size_t
 broker_answer(struct broker_channel *c, uint32_t type, const void *data,
     size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
     uint32_t *answer_type, int *fd)
 {
+	static const uint32_t answers[BROKER_TYPES] = {
+		[BROKER_OPEN] = BROKER_OPENED,
+		[BROKER_SEAL] = BROKER_SEALED,
+		[BROKER_LINK] = BROKER_LINKED,
+	};
 	struct fs_exports *x = exports_now(c->broker);
-	struct broker_open open;
-	struct broker_seal seal;
-	size_t n = 0;
+	size_t n;
 
 	*fd = -1;
-	if (x == NULL)
+	if (x == NULL || type >= BROKER_TYPES) {
+		fs_exports_done(x);
 		return 0;
-	if (type == BROKER_OPEN && len == sizeof(open) && nfds == 0) {
-		memcpy(&open, data, sizeof(open));
-		*answer_type = BROKER_OPENED;
-		n = answer_open(c, x, &open, answer, fd);
-	} else if (type == BROKER_SEAL && len >= sizeof(seal)) {
-		memcpy(&seal, data, sizeof(seal));
-		*answer_type = BROKER_SEALED;
-		if (seal.n > 0 && seal.n <= BROKER_SEAL_MAX && seal.n == nfds &&
-		    seal.names_len == len - sizeof(seal))
-			n = answer_seal(c, x, &seal,
-			    (const char *)data + sizeof(seal), fds, answer);
 	}
+	*answer_type = answers[type];
+	n = dispatch(c, x, type, data, len, fds, nfds, answer, fd);
 	fs_exports_done(x);
-	if (c->bad > BROKER_BAD_MAX || n == 0) {
-		if (*fd != -1)
-			close(*fd);
-		*fd = -1;
-		return 0;
-	}
-	return n;
+	if (c->bad <= BROKER_BAD_MAX)
+		return n;
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+	return 0;
 }
 
 /* One question from the socket. 1: answered, 0: closed, -1: rules broken. */

@@ -60,8 +60,12 @@ bool broker_client_wait(struct broker_client *, int ms);
  */
 int broker_client_open(struct broker_client *, const struct broker_open *,
     bool *readable);
-/* 0 with n answers filled, or -1: EPIPE. names: n strings. */
+/* 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings. */
 int broker_client_seal(struct broker_client *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *answer);
+
+/* 0, or -1 with errno. The question's name_len is filled in here. */
+int broker_client_link(struct broker_client *, const struct broker_link *,
+    const char *name);
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "broker.h"
+#include "inode_table.h"
 #include "ipc.h"
 #include "log.h"
 
@@ -214,9 +215,39 @@ broker_client_seal(struct broker_client *c, const struct broker_seal *q,
 	question.head.names_len = (uint32_t)used;
 	got = ask(c, BROKER_SEAL, &question, sizeof(question.head) + used, fds,
 	    q->n, answer, &fd);
-	if (got == (ssize_t)(q->n * sizeof(answer->list[0])))
+	if (got == (ssize_t)((q->n == 0 ? 1 : q->n) * sizeof(answer->list[0])))
 		return 0;
 	if (got != -1)
 		errno = EPIPE;
 	return -1;
+}
+
+int
+broker_client_link(struct broker_client *c, const struct broker_link *q,
+    const char *name)
+{
+	struct {
+		struct broker_link head;
+		char name[INODE_NAME_MAX + 1];
+	} question;
+	struct broker_sealed answer;
+	struct broker_linked a;
+	ssize_t got;
+	int fd;
+
+	question.head = *q;
+	question.head.name_len = (uint32_t)strlen(name) + 1;
+	if (strlcpy(question.name, name, sizeof(question.name)) >=
+	    sizeof(question.name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	got = ask(c, BROKER_LINK, &question,
+	    sizeof(question.head) + question.head.name_len, NULL, 0, &answer,
+	    &fd);
+	if (got == -1)
+		return -1;
+	memcpy(&a, &answer, sizeof(a));
+	errno = got == (ssize_t)sizeof(a) ? a.error : EPIPE;
+	return errno == 0 ? 0 : -1;
 }

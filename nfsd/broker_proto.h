@@ -20,7 +20,7 @@ enum broker_type {
 	BROKER_OPEN,
 	BROKER_SEAL,
 	BROKER_LINK,
-	BROKER_OPENED,
+	BROKER_OPENED, /* answers, in the same order */
 	BROKER_SEALED,
 	BROKER_LINKED,
 	BROKER_TYPES

@@ -13,6 +13,7 @@
 
 #include "fs_cache.h"
 #include "log.h"
+#include "util.h"
 
 #define NONE	    UINT32_MAX
 #define CHUNK	    1024 /* entries allocated together */
@@ -26,8 +27,9 @@ struct note {
 	dev_t dev;
 	ino_t ino;
 	struct timespec born;
+	uint32_t generation; /* 0: none */
 	bool utf16;
-	struct fh fh; /* all zero: none */
+	struct fh fh;
 };
 
 struct fs_cache {
@@ -247,6 +249,17 @@ find(struct fs_cache *c, const struct fh *fh)
 	return i == NONE ? NULL : entry(c, i);
 }
 
+/* Out of the chains; at once gone when nobody holds it. */
+static void
+drop(struct fs_cache *c, struct fs_entry *e, struct closing *closing)
+{
+	uint32_t i = index_of(c, e);
+
+	unchain(c, e, i);
+	if (e->refs == 0)
+		recycle(c, e, i, closing);
+}
+
 static void
 hold(struct fs_cache *c, struct fs_entry *e)
 {
@@ -256,18 +269,24 @@ hold(struct fs_cache *c, struct fs_entry *e)
 }
 
 struct fs_entry *
-fs_cache_find(struct fs_cache *c, const struct fh *fh)
+fs_cache_find(struct fs_cache *c, const struct fh *fh, uint32_t generation)
 {
+	struct closing closing = { .n = 0 };
 	struct fs_entry *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = find(c, fh);
+	if (e != NULL && e->generation != generation) {
+		drop(c, e, &closing);
+		e = NULL;
+	}
 	if (e != NULL) {
 		hold(c, e);
 		c->stats.hits++;
 	} else
 		c->stats.misses++;
 	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
 	return e;
 }
 
@@ -314,8 +333,8 @@ make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 }
 
 struct fs_entry *
-fs_cache_add(struct fs_cache *c, const struct fh *fh, const struct stat *st,
-    int fd, enum fs_slot slot, bool write_reads)
+fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
+    const struct stat *st, int fd, enum fs_slot slot, bool write_reads)
 {
 	struct closing closing = { .n = 0 };
 	struct fs_entry *e;
@@ -328,6 +347,7 @@ fs_cache_add(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 		closing.fds[closing.n++] = fd;
 	else {
 		hold(c, e);
+		e->generation = generation;
 		set_fd(c, e, fd, slot, write_reads, &closing);
 		if (c->files > c->files_max && closing.n == 0)
 			(void)evict(c, 2, &closing);
@@ -369,6 +389,20 @@ fs_cache_fd(struct fs_cache *c, const struct fs_entry *e, enum fs_slot slot)
 	return fd;
 }
 
+int
+fs_cache_lend(struct fs_cache *c, struct fs_entry *e)
+{
+	int fd;
+
+	pthread_mutex_lock(&c->lock);
+	fd = e->fds[FS_SLOT_READ];
+	e->fds[FS_SLOT_READ] = -1;
+	if (fd != -1)
+		c->files--;
+	pthread_mutex_unlock(&c->lock);
+	return fd;
+}
+
 void
 fs_cache_release(struct fs_cache *c, struct fs_entry *e)
 {
@@ -384,25 +418,37 @@ fs_cache_release(struct fs_cache *c, struct fs_entry *e)
 void
 fs_cache_drop(struct fs_cache *c, struct fs_entry *e)
 {
+	struct closing closing = { .n = 0 };
+
 	pthread_mutex_lock(&c->lock);
-	unchain(c, e, index_of(c, e));
+	drop(c, e, &closing);
 	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+}
+
+void
+fs_cache_forget(struct fs_cache *c, dev_t dev, ino_t ino)
+{
+	struct closing closing = { .n = 0 };
+	struct fs_entry *e;
+	uint32_t i;
+
+	pthread_mutex_lock(&c->lock);
+	i = *chain_file(c, dev, ino);
+	while (i != NONE && closing.n + FS_SLOTS <= nitems(closing.fds)) {
+		e = entry(c, i);
+		i = e->next_file;
+		if (e->ino == ino && e->dev == dev)
+			drop(c, e, &closing);
+	}
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
 }
 
 static bool
 same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool
-is_player(const struct fh *fh)
-{
-	struct fh copy = *fh;
-
-	/* fh_normalize() leaves bytes behind the twelfth only to others. */
-	fh_normalize(&copy);
-	return (copy.bytes[0] & 3) == FH_PLAYER;
 }
 
 static struct note *
@@ -412,8 +458,9 @@ note_at(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino)
 }
 
 bool
-fs_cache_handle(struct fs_cache *c, uint16_t export_id, bool utf16, dev_t dev,
-    ino_t ino, const struct timespec *born, struct fh *fh)
+fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t dev, ino_t ino, const struct timespec *born,
+    struct fh *fh)
 {
 	struct fs_entry *e = NULL;
 	struct note *note;
@@ -424,8 +471,9 @@ fs_cache_handle(struct fs_cache *c, uint16_t export_id, bool utf16, dev_t dev,
 	for (i = *chain_file(c, dev, ino); i != NONE; i = e->next_file) {
 		e = entry(c, i);
 		if (e->ino != ino || e->dev != dev ||
+		    e->generation != generation ||
 		    fh_export_id(&e->fh) != export_id ||
-		    is_player(&e->fh) != utf16)
+		    fh_is_utf16(&e->fh) != utf16)
 			continue;
 		*fh = e->fh;
 		found = true;
@@ -435,7 +483,7 @@ fs_cache_handle(struct fs_cache *c, uint16_t export_id, bool utf16, dev_t dev,
 	if (!found && born != NULL && c->notes != NULL) {
 		note = note_at(c, utf16, dev, ino);
 		found = note->ino == ino && note->dev == dev &&
-		    note->utf16 == utf16 && note->fh.bytes[0] != 0 &&
+		    note->utf16 == utf16 && note->generation == generation &&
 		    same_time(&note->born, born) &&
 		    fh_export_id(&note->fh) == export_id;
 		if (found)
@@ -447,8 +495,8 @@ fs_cache_handle(struct fs_cache *c, uint16_t export_id, bool utf16, dev_t dev,
 }
 
 void
-fs_cache_note(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino,
-    const struct timespec *born, const struct timespec *now,
+fs_cache_note(struct fs_cache *c, uint32_t generation, bool utf16, dev_t dev,
+    ino_t ino, const struct timespec *born, const struct timespec *now,
     const struct fh *fh)
 {
 	struct note *note;
@@ -468,6 +516,7 @@ fs_cache_note(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino,
 		note->dev = dev;
 		note->ino = ino;
 		note->born = *born;
+		note->generation = generation;
 		note->utf16 = utf16;
 		note->fh = *fh;
 	}

@@ -46,7 +46,6 @@ struct fs_entry {
 	dev_t dev;
 	ino_t ino;
 	mode_t type; /* S_IFMT */
-	uint32_t generation; /* of the exports its tag was checked under */
 	/* The rest belongs to fs_cache.c. */
 	int fds[FS_SLOTS];
 	bool write_reads; /* the write descriptor can be read */
@@ -55,6 +54,7 @@ struct fs_entry {
 	uint32_t next_fh, next_file;
 	uint32_t born; /* sweep number of the last use */
 	struct fs_grant grants[FS_CACHE_GRANTS];
+	uint32_t generation; /* of the exports its tag was checked under */
 };
 
 struct fs_cache_stats {
@@ -67,20 +67,27 @@ struct fs_cache_stats {
 struct fs_cache *fs_cache_new(size_t files);
 void fs_cache_free(struct fs_cache *);
 
-/* The entry of a handle, held until fs_cache_release(), or NULL. */
-struct fs_entry *fs_cache_find(struct fs_cache *, const struct fh *);
+/*
+ * The entry of a handle, held until fs_cache_release(), or NULL. One whose tag
+ * was checked under another list of exports counts as unknown and is dropped.
+ */
+struct fs_entry *fs_cache_find(struct fs_cache *, const struct fh *,
+    uint32_t generation);
 /*
  * Enters a file, taking over fd for slot. Returns the entry, held; when the
  * handle is known already that entry gets the descriptor, if it has none.
  * NULL: everything is in use (fd was closed).
  */
 struct fs_entry *fs_cache_add(struct fs_cache *, const struct fh *,
-    const struct stat *, int fd, enum fs_slot, bool write_reads);
+    uint32_t generation, const struct stat *, int fd, enum fs_slot,
+    bool write_reads);
 /* Gives an entry one more descriptor; closes fd when it has one. */
 void fs_cache_add_fd(struct fs_cache *, struct fs_entry *, int fd, enum fs_slot,
     bool write_reads);
 /* A descriptor good for slot, or -1; stays open while the entry is held. */
 int fs_cache_fd(struct fs_cache *, const struct fs_entry *, enum fs_slot);
+/* Takes the read descriptor away for one user alone, or -1: it is lent. */
+int fs_cache_lend(struct fs_cache *, struct fs_entry *);
 void fs_cache_release(struct fs_cache *, struct fs_entry *);
 /* The entry is found no more; its descriptors close with the last release. */
 void fs_cache_drop(struct fs_cache *, struct fs_entry *);
@@ -89,11 +96,14 @@ void fs_cache_drop(struct fs_cache *, struct fs_entry *);
  * The sealed handle of a file of an export, in the dialect asked for: by an
  * entry that holds it, or by a note (born NULL: without notes).
  */
-bool fs_cache_handle(struct fs_cache *, uint16_t export_id, bool utf16, dev_t,
-    ino_t, const struct timespec *born, struct fh *);
+bool fs_cache_handle(struct fs_cache *, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t, ino_t, const struct timespec *born, struct fh *);
+/* Drops the entries of a file, in whatever export and dialect. */
+void fs_cache_forget(struct fs_cache *, dev_t, ino_t);
 /* Notes a handle without keeping a descriptor; now: the wall clock. */
-void fs_cache_note(struct fs_cache *, bool utf16, dev_t, ino_t,
-    const struct timespec *born, const struct timespec *now, const struct fh *);
+void fs_cache_note(struct fs_cache *, uint32_t generation, bool utf16, dev_t,
+    ino_t, const struct timespec *born, const struct timespec *now,
+    const struct fh *);
 
 /* Remembered rights: false when they are not known for this ctime. */
 bool fs_cache_granted(struct fs_cache *, const struct fs_entry *,

@@ -557,22 +557,40 @@ directory_id(struct inode_table *t, const struct fh_plain *dir,
 	return 0;
 }
 
+/* The identity of what a directory lies in, by the table. */
+static int
+parent_id(struct inode_table *t, const struct fh_id *dir, struct fh_id *id)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&t->lock);
+	i = find_id(t, dir);
+	if (i != NONE)
+		*id = t->places[t->places[i].parent].id;
+	pthread_mutex_unlock(&t->lock);
+	errno = ESTALE;
+	return i == NONE ? -1 : 0;
+}
+
 int
 inode_table_identify(struct inode_table *t, const struct fh_plain *dir,
     const char *name, int fd, struct fh_id *id)
 {
+	bool up = strcmp(name, "..") == 0;
 	struct fh_id parent;
 	uint32_t i;
 
-	if (directory_id(t, dir, &parent) == -1)
-		return -1;
-	if (t->fs.naming == FH_BY_NAME)
+	if (t->fs.naming == FH_BY_NAME) {
+		if (directory_id(t, dir, &parent) == -1)
+			return -1;
+		if (up)
+			return parent_id(t, &parent, id);
 		fh_fs_name_id(&parent, name, id);
-	else if (fh_fs_id(&t->fs, fd, "", id) == -1)
+	} else if (fh_fs_id(&t->fs, fd, "", id) == -1)
 		return -1;
 	pthread_mutex_lock(&t->lock);
-	i = find_id(t, &parent);
-	if (i != NONE)
+	i = find_plain(t, dir);
+	if (i != NONE && !up)
 		(void)note(t, i, name, id);
 	pthread_mutex_unlock(&t->lock);
 	return 0;

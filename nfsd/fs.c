@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From a handle to an object the caller may use. The order of the checks is
+ * the order in which they get dearer: export, tag (for a handle in the cache
+ * it was checked before), client address and port, read-only, identity, then
+ * the filesystem.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs_door.h"
+#include "log.h"
+#include "util.h"
+
+struct fs *
+fs_new(const struct fs_settings *settings)
+{
+	struct fs *fs = calloc(1, sizeof(*fs));
+	unsigned int i;
+
+	if (fs == NULL)
+		fatal("door");
+	pthread_mutex_init(&fs->lock, NULL);
+	fs->mode = settings->mode;
+	fs->key = settings->key;
+	fs->nthreads = settings->threads > FS_THREADS_MAX ? FS_THREADS_MAX :
+							    settings->threads;
+	fs->cache = fs_cache_new(settings->files);
+	for (i = 0; i <= fs->nthreads; i++) {
+		fs->threads[i].fs = fs;
+		fs->threads[i].index = i;
+	}
+
+	return fs;
+}
+
+void
+fs_free(struct fs *fs)
+{
+	unsigned int i;
+
+	if (fs == NULL)
+		return;
+	for (i = 0; i <= fs->nthreads; i++) {
+		fs_exports_done(atomic_load(&fs->threads[i].exports));
+		broker_client_free(fs->threads[i].broker);
+	}
+	fs_cache_free(fs->cache);
+	fs_exports_done(fs->exports);
+	pthread_mutex_destroy(&fs->lock);
+	free(fs);
+}
+
+void
+fs_set_exports(struct fs *fs, struct fs_exports *x)
+{
+	struct fs_exports *old;
+
+	pthread_mutex_lock(&fs->lock);
+	old = fs->exports;
+	fs->exports = x;
+	atomic_store(&fs->generation, x->generation);
+	pthread_mutex_unlock(&fs->lock);
+	fs_exports_done(old);
+}
+
+void
+fs_set_broker(struct fs *fs, unsigned int thread, struct broker_client *client)
+{
+	fs->threads[thread].broker = client;
+}
+
+struct fs_thread *
+fs_thread(struct fs *fs, unsigned int index)
+{
+	return &fs->threads[index <= fs->nthreads ? index : 0];
+}
+
+void
+fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
+{
+	struct fs *fs = t->fs;
+
+	if (ns < FS_SLOW_NS || t->export == NULL)
+		return;
+	/* One slow operation may have been the machine's fault. */
+	if (now_ns - fs->strikes_since > FS_STRIKE_NS) {
+		fs->strikes_since = now_ns;
+		fs->strikes = 0;
+	}
+	if (++fs->strikes >= FS_SLOW_STRIKES)
+		atomic_store(&t->export->slow_until, now_ns + FS_SLOW_FOR_NS);
+}
+
+/* A thread that has had nothing to do lets go of the exports of yesterday. */
+static void
+let_go(struct fs_thread *t, uint32_t generation, uint64_t now_ns)
+{
+	if (t->open == 0 && t->generation != generation &&
+	    now_ns - t->used_ns > FS_SLOW_FOR_NS)
+		fs_exports_done(atomic_exchange(&t->exports, NULL));
+}
+
+void
+fs_sweep(struct fs *fs, uint64_t now_ns)
+{
+	uint32_t generation = atomic_load(&fs->generation);
+	unsigned int i;
+
+	for (i = 0; i <= fs->nthreads; i++)
+		let_go(&fs->threads[i], generation, now_ns);
+	fs_cache_sweep(fs->cache);
+}
+
+enum nfsstat
+fs_status(struct call_ctx *ctx, int error)
+{
+	switch (error) {
+	case EBADMSG: /* the broker's tag */
+		return NFSERR_BADHANDLE;
+	case EPIPE: /* no broker: waited for on a file thread */
+		if (!fs_may_wait(ctx))
+			return NFS_LATER;
+		return NFSERR_JUKEBOX;
+	case EAGAIN:
+	case EMFILE:
+	case ENFILE:
+		return NFSERR_JUKEBOX;
+	default:
+		return nfs_status(error);
+	}
+}
+
+bool
+fs_may_wait(struct call_ctx *ctx)
+{
+	if (ctx->call->may_wait)
+		return true;
+	ctx->call->later = true;
+	return false;
+}
+
+/* The list of now; objects of one call all belong to the same one. */
+static struct fs_exports *
+exports_of(struct fs_thread *t)
+{
+	struct fs *fs = t->fs;
+	struct fs_exports *x = atomic_load(&t->exports);
+
+	if (x != NULL &&
+	    (t->open > 0 || t->generation == atomic_load(&fs->generation)))
+		return x;
+	pthread_mutex_lock(&fs->lock);
+	x = fs->exports == NULL ? NULL : fs_exports_use(fs->exports);
+	pthread_mutex_unlock(&fs->lock);
+	fs_exports_done(atomic_exchange(&t->exports, x));
+	t->generation = x == NULL ? 0 : x->generation;
+	t->export = NULL;
+	t->raw_options = NULL;
+	memset(t->peers, 0, sizeof(t->peers));
+	return x;
+}
+
+const struct export_client *
+fs_client(struct fs_thread *t, const struct fs_export *e, bool utf16,
+    const struct rpc_peer *peer)
+{
+	struct fs_peer *p;
+
+	p = &t->peers[(addr_hash(&peer->from, false) + e->id) % FS_PEERS];
+	if (p->export != e || p->utf16 != utf16 ||
+	    !addr_same_host(&p->from, &peer->from)) {
+		p->export = e;
+		p->utf16 = utf16;
+		p->from = peer->from;
+		p->client = exports_client(e->conf, &peer->from,
+		    utf16 ? NAMES_UTF16LE : NAMES_BYTES);
+	}
+	if (p->client == NULL || !exports_port_ok(p->client, &peer->from))
+		return NULL;
+	return p->client;
+}
+
+/* Squashes the caller and makes the thread act as him. */
+static int
+act_as_caller(struct call_ctx *ctx, const struct export_options *options)
+{
+	struct fs_thread *t = ctx->thread;
+	const struct rpc_cred *raw = &ctx->call->cred;
+
+	if (!t->started) {
+		fs_cred_init(&t->acting, t->fs->mode);
+		t->started = true;
+	}
+	if (t->raw_options != options || raw->flavor != t->raw.flavor ||
+	    raw->uid != t->raw.uid || raw->gid != t->raw.gid ||
+	    raw->ngids != t->raw.ngids ||
+	    memcmp(raw->gids, t->raw.gids, raw->ngids * sizeof(raw->gids[0])) !=
+		0) {
+		t->raw = *raw;
+		t->raw_options = options;
+		if (t->acting.switches)
+			fs_cred_squash(&t->cred, raw, options);
+		else
+			t->cred = t->acting.now;
+		t->caller = fs_cred_key(&t->cred);
+	}
+	ctx->options = options;
+	ctx->uid = t->cred.uid;
+	ctx->gid = t->cred.gid;
+	return fs_cred_switch(&t->acting, &t->cred);
+}
+
+/* Must a call on this export wait for a file thread? */
+static bool
+must_wait(struct call_ctx *ctx, const struct fs_export *e)
+{
+	if (ctx->call->may_wait)
+		return false;
+	if (e->fast &&
+	    atomic_load_explicit(&e->slow_until, memory_order_relaxed) <=
+		ctx->call->started_ns)
+		return false;
+	ctx->call->later = true;
+	return true;
+}
+
+/*
+ * A filesystem that hangs must not take every file thread with it: the last
+ * quarter of them is for the others.
+ */
+static bool
+take_turn(struct fs_thread *t, struct fs_export *e)
+{
+	unsigned int most = t->fs->nthreads - (t->fs->nthreads + 3) / 4;
+
+	if (t->index == 0 || t->turn != NULL)
+		return true;
+	if (atomic_fetch_add(&e->busy, 1) >= (most == 0 ? 1 : most)) {
+		atomic_fetch_sub(&e->busy, 1);
+		return false;
+	}
+	t->turn = e;
+	return true;
+}
+
+int
+fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+    bool *readable)
+{
+	struct fs_thread *t = ctx->thread;
+	struct broker_open q = { .fh = *fh,
+		.want = want,
+		.uid = t->cred.uid,
+		.gid = t->cred.gid,
+		.ngids = t->cred.ngids };
+	int fd;
+
+	memcpy(q.gids, t->cred.gids, t->cred.ngids * sizeof(q.gids[0]));
+	fd = broker_client_open(t->broker, &q, readable);
+	if (fd == -1 && errno == EMFILE &&
+	    fs_cache_evict(t->fs->cache, FS_EVICT_AT_ONCE) > 0)
+		fd = broker_client_open(t->broker, &q, readable);
+	if (fd == -1 && errno == EPIPE && ctx->call->may_wait &&
+	    broker_client_wait(t->broker, FS_BROKER_MS))
+		fd = broker_client_open(t->broker, &q, readable);
+	return fd;
+}
+
+int
+fs_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
+    const char *const *names, const int *fds, struct broker_sealed *answer)
+{
+	struct fs_thread *t = ctx->thread;
+	int result;
+
+	result = broker_client_seal(t->broker, q, names, fds, answer);
+	if (result == -1 && errno == EPIPE && ctx->call->may_wait &&
+	    broker_client_wait(t->broker, FS_BROKER_MS))
+		result = broker_client_seal(t->broker, q, names, fds, answer);
+	return result;
+}
+
+/* What the operation needs a descriptor for. */
+static enum broker_want
+want_of(unsigned int want)
+{
+	if ((want & FS_WRITE) != 0)
+		return BROKER_WRITE;
+	if ((want & FS_READ) != 0)
+		return BROKER_READ;
+	return (want & FS_LIST) != 0 ? BROKER_LIST : BROKER_PATH;
+}
+
+static enum fs_slot
+slot_of(enum broker_want want)
+{
+	static const enum fs_slot slots[BROKER_WANTS] = {
+		[BROKER_PATH] = FS_SLOT_PATH,
+		[BROKER_READ] = FS_SLOT_READ,
+		[BROKER_WRITE] = FS_SLOT_WRITE,
+		[BROKER_LIST] = FS_SLOT_READ,
+	};
+
+	return slots[want];
+}
+
+/* A handle that is not in the cache: the broker opens it. */
+static enum nfsstat
+enter(struct call_ctx *ctx, const struct fh *fh, struct fs_obj *obj)
+{
+	struct fs_thread *t = ctx->thread;
+	bool readable = false;
+	struct stat st;
+	int fd;
+
+	fd = fs_ask_open(ctx, fh, BROKER_PATH, &readable);
+	if (fd == -1)
+		return fs_status(ctx, errno);
+	if (fstat(fd, &st) == -1) {
+		close(fd);
+		return nfs_status(errno);
+	}
+	obj->entry = fs_cache_add(t->fs->cache, fh, t->generation, &st, fd,
+	    FS_SLOT_PATH, false);
+	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
+}
+
+static enum nfsstat
+check_type(mode_t type, unsigned int want)
+{
+	if ((want & (FS_DIR | FS_LIST)) != 0 && !S_ISDIR(type))
+		return NFSERR_NOTDIR;
+	if ((want & (FS_FILE | FS_READ | FS_WRITE)) != 0 && !S_ISREG(type))
+		return S_ISDIR(type) ? NFSERR_ISDIR : NFSERR_INVAL;
+	if ((want & FS_LINK) != 0 && !S_ISLNK(type))
+		return NFSERR_INVAL;
+	return NFS_OK;
+}
+
+int
+fs_rights(struct fs_thread *t, struct fs_entry *entry, int fd,
+    const struct stat *st, int asked)
+{
+	static const int each[] = { R_OK, W_OK, X_OK };
+	struct timespec now;
+	int64_t age_ms;
+	int granted = 0;
+	size_t i;
+
+	if (fs_cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim,
+		asked, &granted))
+		return granted;
+	for (i = 0; i < nitems(each); i++)
+		if ((asked & each[i]) != 0 &&
+		    syscall(SYS_faccessat2, fd, "", each[i],
+			AT_EMPTY_PATH | AT_EACCESS) == 0)
+			granted |= each[i];
+	/*
+	 * A change in the same tick of the clock would leave ctime as it is:
+	 * only what has settled is remembered.
+	 */
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	age_ms = (int64_t)(now.tv_sec - st->st_ctim.tv_sec) * 1000 +
+	    (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
+	if (age_ms > FS_SETTLED_MS)
+		fs_cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim,
+		    asked, granted);
+	return granted;
+}
+
+/*
+ * May the caller use the data? The owner may, whatever the mode (he opened it
+ * on his side before he changed the mode), and who may execute may read.
+ */
+static bool
+may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
+{
+	int need = (want & FS_WRITE) != 0 ? W_OK : R_OK;
+
+	if ((want & (FS_READ | FS_WRITE | FS_LIST)) == 0)
+		return true;
+	if ((want & FS_LIST) == 0 && obj->st.st_uid == t->cred.uid)
+		return true;
+	if (fs_rights(t, obj->entry, obj->fd, &obj->st, need) == need)
+		return true;
+	return (want & (FS_READ | FS_WRITE)) == FS_READ &&
+	    fs_rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
+}
+
+/* The descriptor for what is wanted: one that is there, or the broker's. */
+static enum nfsstat
+open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
+{
+	struct fs_cache *cache = ctx->thread->fs->cache;
+	enum broker_want ask = want_of(want);
+	bool readable = false;
+	int fd;
+
+	if (ask == BROKER_PATH)
+		return NFS_OK;
+	fd = ask == BROKER_LIST ? fs_cache_lend(cache, obj->entry) :
+				  fs_cache_fd(cache, obj->entry, slot_of(ask));
+	if (fd == -1) {
+		fd = fs_ask_open(ctx, &obj->entry->fh, ask, &readable);
+		if (fd == -1)
+			return fs_status(ctx, errno);
+		if (ask != BROKER_LIST) {
+			fs_cache_add_fd(cache, obj->entry, fd, slot_of(ask),
+			    readable);
+			fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
+		}
+	}
+	obj->fd = fd;
+	obj->own_fd = ask == BROKER_LIST;
+	return NFS_OK;
+}
+
+/* The entry, its type, its attributes, the caller's right, the descriptor. */
+static enum nfsstat
+open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct fs_obj *obj)
+{
+	struct fs_thread *t = ctx->thread;
+	struct fs_cache *cache = t->fs->cache;
+	enum nfsstat status;
+
+	if (obj->entry == NULL && (status = enter(ctx, fh, obj)) != NFS_OK)
+		return status;
+	status = check_type(obj->entry->type, want);
+	if (status != NFS_OK)
+		return status;
+	obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
+	if (obj->fd == -1) { /* the only one is lent */
+		fs_cache_drop(cache, obj->entry);
+		fs_cache_release(cache, obj->entry);
+		obj->entry = NULL;
+		if ((status = enter(ctx, fh, obj)) != NFS_OK)
+			return status;
+		obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
+	}
+	if (fstat(obj->fd, &obj->st) == -1)
+		return nfs_status(errno);
+	if (obj->st.st_nlink == 0) { /* removed, only our descriptor is left */
+		fs_cache_drop(cache, obj->entry);
+		return NFSERR_STALE;
+	}
+	if (!may_use(t, obj, want))
+		return NFSERR_ACCES;
+	return open_data(ctx, want, obj);
+}
+
+/* Everything that can be refused without looking at the file. */
+static enum nfsstat
+check_call(struct call_ctx *ctx, const struct fs_exports *x,
+    const struct fh *fh, unsigned int want, struct fs_obj *obj)
+{
+	struct fs_thread *t = ctx->thread;
+	const struct export_client *client;
+	struct fh_plain plain;
+	struct fs_export *e;
+
+	e = x == NULL ? NULL : fs_exports_find(x, fh_export_id(fh));
+	if (e == NULL)
+		return NFSERR_BADHANDLE;
+	obj->entry = fs_cache_find(t->fs->cache, fh, t->generation);
+	if (obj->entry == NULL &&
+	    !fh_check_worker(fh, e->path, &t->fs->key, &plain))
+		return NFSERR_BADHANDLE;
+	obj->utf16 = fh_is_utf16(fh);
+	client = fs_client(t, e, obj->utf16, ctx->call->peer);
+	if (client == NULL)
+		return NFSERR_ACCES;
+	if ((want & (FS_MODIFY | FS_WRITE)) != 0 && !client->options.rw)
+		return NFSERR_ROFS;
+	/* Finding a file again may mean to walk the export. */
+	if (must_wait(ctx, e) ||
+	    (obj->entry == NULL && plain.kind != FH_KERNEL &&
+		!fs_may_wait(ctx)))
+		return NFS_LATER;
+	if (!take_turn(t, e))
+		return NFSERR_JUKEBOX;
+	if (act_as_caller(ctx, &client->options) == -1)
+		return NFSERR_SERVERFAULT;
+	obj->export = t->export = e;
+	obj->options = &client->options;
+	return NFS_OK;
+}
+
+enum nfsstat
+fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct fs_obj *obj)
+{
+	struct fs_thread *t = ctx->thread;
+	struct fh normal = *fh;
+	struct fs_exports *x;
+	enum nfsstat status;
+
+	memset(obj, 0, sizeof(*obj));
+	obj->fd = -1;
+	obj->thread = t;
+	t->used_ns = ctx->call->started_ns;
+	fh_normalize(&normal);
+	x = exports_of(t);
+	t->open++;
+	status = check_call(ctx, x, &normal, want, obj);
+	if (status == NFS_OK)
+		status = open_entry(ctx, &normal, want, obj);
+	if (status != NFS_OK)
+		fs_close(obj);
+	return status;
+}
+
+void
+fs_close(struct fs_obj *obj)
+{
+	struct fs_cache *cache;
+
+	if (obj->thread == NULL)
+		return;
+	cache = obj->thread->fs->cache;
+	if (obj->own_fd)
+		fs_cache_add_fd(cache, obj->entry, obj->fd, FS_SLOT_READ,
+		    false);
+	if (obj->entry != NULL)
+		fs_cache_release(cache, obj->entry);
+	if (--obj->thread->open == 0 && obj->thread->turn != NULL) {
+		atomic_fetch_sub(&obj->thread->turn->busy, 1);
+		obj->thread->turn = NULL;
+	}
+	obj->thread = NULL;
+	obj->entry = NULL;
+	obj->own_fd = false;
+	obj->fd = -1;
+}
+
+int
+fs_access(struct call_ctx *ctx, const struct fs_obj *obj, int mode)
+{
+	if (!obj->options->rw)
+		mode &= ~W_OK;
+	return mode == 0 ?
+	    0 :
+	    fs_rights(ctx->thread, obj->entry, obj->fd, &obj->st, mode);
+}
+
+bool
+fs_is_root(const struct call_ctx *ctx)
+{
+	return ctx->uid == 0 && ctx->thread->acting.switches;
+}
+
+uint32_t
+fs_uid(const struct call_ctx *ctx)
+{
+	return ctx->uid;
+}
+
+uint32_t
+fs_gid(const struct call_ctx *ctx)
+{
+	return ctx->gid;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Attributes as clients see them, and the write verifier.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/sysmacros.h>
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include <sodium.h>
+
+#include "fs_door.h"
+
+enum nfsstat
+fs_stat(struct fs_obj *obj, struct stat *st)
+{
+	return fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
+}
+
+static enum nfs_ftype
+type_of(mode_t mode)
+{
+	static const enum nfs_ftype types[16] = {
+		[S_IFREG >> 12] = NFS_REG,
+		[S_IFDIR >> 12] = NFS_DIR,
+		[S_IFBLK >> 12] = NFS_BLK,
+		[S_IFCHR >> 12] = NFS_CHR,
+		[S_IFLNK >> 12] = NFS_LNK,
+		[S_IFSOCK >> 12] = NFS_SOCK,
+		[S_IFIFO >> 12] = NFS_FIFO,
+	};
+
+	return types[(mode & S_IFMT) >> 12];
+}
+
+/* For clients whose programs cannot hold more (fileid=32). */
+static uint64_t
+fold32(uint64_t fileid)
+{
+	return (uint32_t)(fileid ^ (fileid >> 32));
+}
+
+void
+fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
+{
+	const struct fs_export *e = obj->export;
+
+	attr->type = type_of(st->st_mode);
+	attr->mode = st->st_mode & 07777;
+	attr->nlink = (uint32_t)st->st_nlink;
+	attr->uid = st->st_uid;
+	attr->gid = st->st_gid;
+	attr->size = (uint64_t)st->st_size;
+	attr->used = (uint64_t)st->st_blocks * 512;
+	attr->rdev_major = major(st->st_rdev);
+	attr->rdev_minor = minor(st->st_rdev);
+	attr->fileid = obj->options->fileid32 ? fold32(st->st_ino) : st->st_ino;
+	/* A subvolume numbers its files anew: it must look like a filesystem
+	 * of its own. */
+	attr->fsid = e->fsid;
+	if (st->st_dev != e->dev)
+		attr->fsid ^= (uint64_t)st->st_dev << 16;
+	attr->atime = st->st_atim;
+	attr->mtime = st->st_mtim;
+	attr->ctime = st->st_ctim;
+}
+
+static _Atomic uint64_t verifier; /* 0: not chosen yet */
+
+uint64_t
+fs_write_verifier(void)
+{
+	uint64_t now = atomic_load(&verifier), fresh;
+
+	if (now != 0)
+		return now;
+	do
+		randombytes_buf(&fresh, sizeof(fresh));
+	while (fresh == 0);
+	/* The first to choose wins; everybody tells the same. */
+	return atomic_compare_exchange_strong(&verifier, &now, fresh) ? fresh :
+									now;
+}
+
+void
+fs_writeback_failed(void)
+{
+	uint64_t fresh;
+
+	do
+		randombytes_buf(&fresh, sizeof(fresh));
+	while (fresh == 0);
+	atomic_store(&verifier, fresh);
+}

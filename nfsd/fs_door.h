@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The state behind the door: one struct fs for the process, one struct
+ * fs_thread for the event loop (number 0) and each file thread. Set up by the
+ * worker, or by a test with a broker in the same process.
+ * Runs in: nfsd worker, tests.
+ */
+#ifndef FS_DOOR_H
+#define FS_DOOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "broker.h"
+#include "fhandle.h"
+#include "fs.h"
+#include "fs_cache.h"
+#include "fs_cred.h"
+#include "fs_export.h"
+
+#define FS_THREADS_MAX	 63 /* file threads; with the loop 64 channels */
+#define FS_PEERS	 64 /* access decisions a thread remembers */
+#define FS_BROKER_MS	 3000 /* a restarted broker is waited for */
+#define FS_SLOW_STRIKES	 4 /* slow operations that make an export slow, */
+#define FS_STRIKE_NS	 1000000000u /* when they come within this time */
+#define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
+#define FS_EVICT_AT_ONCE 64 /* descriptors closed when there are no more */
+
+/* One access decision: this host in this export and dialect. */
+struct fs_peer {
+	const struct fs_export *export; /* NULL: none */
+	bool utf16;
+	struct addr from;
+	const struct export_client *client; /* NULL: not allowed */
+};
+
+struct fs_thread {
+	struct fs *fs;
+	unsigned int index;
+	struct broker_client *broker;
+	struct fs_acting acting;
+	bool started;
+	unsigned int open; /* objects in use */
+	uint64_t used_ns; /* when the last call began */
+	struct fs_exports *_Atomic exports; /* in use by this thread */
+	uint32_t generation; /* of it */
+	struct fs_export *export; /* of the last fs_open() */
+	struct fs_export *turn; /* counted among its busy threads */
+	/* The last caller, before and after squashing. */
+	struct rpc_cred raw;
+	const struct export_options *raw_options;
+	struct fs_cred cred;
+	uint64_t caller; /* fs_cred_key(&cred) */
+	struct fs_peer peers[FS_PEERS];
+};
+
+struct fs {
+	pthread_mutex_t lock; /* of exports */
+	struct fs_exports *exports;
+	_Atomic uint32_t generation;
+	struct fs_cache *cache;
+	struct fh_subkey key;
+	enum fs_mode mode;
+	unsigned int nthreads;
+	struct fs_thread threads[FS_THREADS_MAX + 1];
+	uint64_t strikes_since; /* of the event loop */
+	unsigned int strikes;
+};
+
+struct fs_settings {
+	enum fs_mode mode;
+	unsigned int threads; /* file threads */
+	size_t files; /* descriptors the cache may hold */
+	struct fh_subkey key; /* the worker's */
+};
+
+/* Never NULL. There is one door in a process. */
+struct fs *fs_new(const struct fs_settings *);
+void fs_free(struct fs *);
+/* Swaps the exports in; takes over one use. */
+void fs_set_exports(struct fs *, struct fs_exports *);
+/* The channel of a thread; takes it over. */
+void fs_set_broker(struct fs *, unsigned int thread, struct broker_client *);
+/* For begin: the thread of a call. */
+struct fs_thread *fs_thread(struct fs *, unsigned int index);
+/* For end: how long a call took in the event loop, to tell slow exports. */
+void fs_took(struct fs_thread *, uint64_t now_ns, uint64_t ns);
+/* Once a second, from the event loop. */
+void fs_sweep(struct fs *, uint64_t now_ns);
+
+/* For the files of the door only. */
+enum nfsstat fs_status(struct call_ctx *, int error);
+/* The client's entry when it may use the export, else NULL. */
+const struct export_client *fs_client(struct fs_thread *,
+    const struct fs_export *, bool utf16, const struct rpc_peer *);
+/* Asks the broker; again after an eviction or a restart. */
+int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
+    bool *readable);
+int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
+    const char *const *names, const int *fds, struct broker_sealed *);
+/* What the kernel grants the caller, remembered by ctime. */
+int fs_rights(struct fs_thread *, struct fs_entry *, int fd,
+    const struct stat *, int asked);
+
+#endif

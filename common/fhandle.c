@@ -98,6 +98,12 @@ fh_normalize(struct fh *fh)
 		memset(fh->bytes + FH_PLAYER_USED, 0, FH_SIZE - FH_PLAYER_USED);
 }
 
+bool
+fh_is_utf16(const struct fh *fh)
+{
+	return (fh->bytes[0] & FH_UTF16) != 0;
+}
+
 /* The reverse of fh_pack(); false when no fh_pack() can have made it. */
 static bool
 unpack(const struct fh *fh, struct fh_plain *plain)

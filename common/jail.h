@@ -11,7 +11,7 @@
  * namespace (roles then use only the descriptors, their root stays); else a
  * bare chroot; else nothing. Roles need not care: they get jail_fd() among
  * their inherited descriptors and the exports' roots by message.
- * Runs in: mountd parent, nfsd parent; jail_enter in the roles.
+ * Runs in: mountd parent, nfsd parent; jail_enter in the roles and portmapd.
  */
 #ifndef JAIL_H
 #define JAIL_H
@@ -56,17 +56,26 @@ bool jail_needs_restart(const struct jail *);
  */
 int jail_root(const struct jail *, const char *path);
 enum jail_kind jail_kind(const struct jail *);
-/* For the roles' jail_enter(); borrowed, -1 for JAIL_NONE and JAIL_USER. */
+/* For the roles' jail_enter(); borrowed, -1 for JAIL_NONE. */
 int jail_fd(const struct jail *);
-/* "/srv/x", "jail(3)", "none": for the line at start. */
-const char *jail_label(const struct jail *);
 void jail_free(struct jail *);
+
+/* What a process sees after entering. */
+struct jail_view {
+	enum jail_kind kind;
+	int top; /* O_PATH of the new root, for Landlock; -1: not entered */
+	const char *mounts; /* "private", "user", "shared" */
+	char root[128]; /* "jail", "/srv", "empty", "none" */
+};
 
 /*
  * In a role, before it drops anything and before it has threads: root and
- * working directory become the jail. fd -1: nothing to enter. Returns what is
- * now in force ("mounts=private", ...); fatal when entering fails.
+ * working directory become the jail. fd -1: nothing to enter. Fatal when
+ * entering fails.
  */
-enum jail_kind jail_enter(int fd);
+void jail_enter(struct jail_view *, int fd);
+/* For a process that needs no file at all: an empty read-only root, or dir
+ * when it is not NULL (fatal when that is not there). See kind. */
+void jail_enter_empty(struct jail_view *, const char *dir);
 
 #endif

@@ -108,7 +108,7 @@ create_new(struct call_ctx *ctx, const struct fs_obj *dir,
 		(void)unlinkat(dir->fd, name, 0);
 		return status;
 	}
-	status = fs_adopt(ctx, dir, fd, true, &res->fh, &st);
+	status = fs_adopt(ctx, dir, name, fd, true, &res->fh, &st);
 	if (status == NFS_OK)
 		ops_post(&res->post, dir, &st);
 	return status;

@@ -6,17 +6,20 @@
 tables=$(files '*_proc.c')
 [ -n "$tables" ] || skip_all 'no procedure table yet'
 
-# The folder of a row: by its constant, [NFSPROC3_READ] -> nfs3.
+# The folder of a row: by its constant, [NFSPROC3_READ] -> nfs3; where two
+# tables share their constants, by the table, rpcb3_procs[] -> rpcb3.
 folders() {
-	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p' "$1" |
+	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p
+	    s/^const struct rpc_proc \(rpcb[34]\)_procs.*/table \1/p' "$1" |
 	    while read -r constant name; do
 		case $constant in
+		table) folder=$name ;;
 		NFSPROC3_*) echo "nfs3/$name" ;;
 		NFSPROC*) echo "nfs2/$name" ;;
 		MOUNTPROC3_*) echo "mount3/$name" ;;
 		MOUNTPROC*) echo "mount1/$name" ;;
 		PMAPPROC_*) echo "pmap2/$name" ;;
-		RPCBPROC_*) echo "rpcb4/$name" ;;
+		RPCBPROC_*) echo "$folder/$name" ;;
 		*) echo "unknown/$constant" ;;
 		esac
 	done

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * portmapd: tells clients at which port a program is served. One process: it
+ * binds as root, then gives up everything (user, capabilities, files, network
+ * namespace, system calls) before it reads the first byte.
+ * Runs in: portmapd.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "daemon.h"
+#include "jail.h"
+#include "listen.h"
+#include "log.h"
+#include "pmap.h"
+#include "rpc_server.h"
+#include "rpc_transport.h"
+#include "sandbox.h"
+#include "util.h"
+
+#define DEFAULT_SOCKET "/run/tern/portmap.sock"
+#define DEFAULT_PORT   111
+
+struct portmapd {
+	struct daemon d;
+	const char *root; /* -r */
+	const char *compat; /* -c */
+	struct portmap pm;
+	struct rpc_limits limits;
+	struct listen_set sockets;
+	int local[DOOR_COMPAT + 1]; /* unix sockets; -1: none */
+	struct event_base *base;
+	struct rpc_server *servers[DOOR_COMPAT + 1];
+	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
+	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX + 2];
+	size_t nudp, ntcp;
+};
+
+/* clang-format off */
+static const struct sandbox_call permitted[] = {
+	{ SYS_accept4,     false, "take connections" },
+	{ SYS_getsockname, true,  "which of our addresses was asked" },
+	{ SYS_getsockopt,  true,  "the user at the other end of a unix socket" },
+	{ SYS_readv,       true,  "read records" },
+	{ SYS_recvmmsg,    false, "read datagrams" },
+	{ SYS_sendmmsg,    false, "answer datagrams" },
+	{ SYS_sendto,      true,  "answer records" },
+	{ SYS_setsockopt,  true,  "options of a new connection" },
+};
+
+static const struct sandbox_limit limits[] = {
+	{ RLIMIT_CORE,   0, "no memory image on disk" },
+	{ RLIMIT_NPROC,  0, "starts no process" },
+};
+/* clang-format on */
+
+static const struct sandbox_policy policy = {
+	.role = "portmapd",
+	.calls = permitted,
+	.ncalls = nitems(permitted),
+	.limits = limits,
+	.nlimits = nitems(limits),
+};
+
+static const char *
+set_compat(void *arg, const char *value)
+{
+	((struct portmapd *)arg)->compat = value;
+	return value[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *
+set_root(void *arg, const char *value)
+{
+	((struct portmapd *)arg)->root = value;
+	return value[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *
+set_register(void *arg, const char *value)
+{
+	return policy_add(&((struct portmapd *)arg)->pm.policy, value);
+}
+
+static const char *
+set_limit(void *arg, const char *name, const char *value)
+{
+	const char *why = NULL;
+
+	(void)rpc_limits_set(&((struct portmapd *)arg)->limits, name, value,
+	    &why);
+	return why;
+}
+
+static const char *
+set_connections(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-max", value);
+}
+
+static const char *
+set_per_host(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-per-host", value);
+}
+
+static const char *
+set_rate(void *arg, const char *value)
+{
+	return set_limit(arg, "datagrams-per-second", value);
+}
+
+static const char *
+set_idle(void *arg, const char *value)
+{
+	return set_limit(arg, "idle-seconds", value);
+}
+
+/* clang-format off */
+static const struct daemon_option options[] = {
+	{ 'c', "compat", "path", "also serve rpcbind's local protocol here", set_compat },
+	{ 'r', "root", "dir", "chroot here (default: an empty directory)", set_root },
+};
+
+static const struct daemon_option settings[] = {
+	{ 0, "connections-max", "n", "TCP connections in all", set_connections },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", set_rate },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+	{ 0, "register", "user:program", "this user may register this program", set_register },
+};
+/* clang-format on */
+
+static void
+read_options(struct portmapd *p, int argc, char *argv[])
+{
+	struct daemon_spec spec = {
+		.name = "portmapd",
+		.user = "_portmapd",
+		.port = DEFAULT_PORT,
+		.options = options,
+		.noptions = nitems(options),
+		.settings = settings,
+		.nsettings = nitems(settings),
+		.arg = p,
+	};
+
+	policy_init(&p->pm.policy);
+	p->limits = rpc_limits_default;
+	p->limits.record_max = PMAP_RECORD_MAX;
+	p->limits.reply_max = PMAP_REPLY_MAX;
+	p->limits.datagram_reply_max = PMAP_DATAGRAM_MAX;
+	p->limits.connections_max = 512;
+	p->limits.connections_per_host = 64;
+	p->limits.queue_max = 2 * PMAP_REPLY_MAX;
+	p->limits.unsent_max = 8 * PMAP_REPLY_MAX;
+	p->limits.partial_max = 512 * PMAP_RECORD_MAX;
+	p->limits.record_seconds = 10;
+	p->limits.stall_seconds = 30;
+	p->limits.idle_seconds = 60;
+	p->limits.amplification_percent = 150;
+	p->limits.datagrams_per_second = 500;
+	daemon_options(&p->d, &spec, argc, argv);
+	if (p->d.socket == NULL)
+		p->d.socket = DEFAULT_SOCKET;
+}
+
+/* The registration socket's connection ended, and with it what it made. */
+static void
+on_closed(void *arg, uint64_t id)
+{
+	struct portmapd *p = arg;
+	size_t n = pmap_map_drop(p->pm.map, id);
+
+	if (n != 0)
+		log_info("a registered server is gone: %zu entries removed", n);
+}
+
+static void
+serve_unix(struct portmapd *p, const char *path, enum pmap_door door)
+{
+	struct rpc_limits l = p->limits;
+	bool keep = door == DOOR_REGISTER;
+
+	if (keep)
+		l.idle_seconds = 0;
+	p->tcp[p->ntcp++] = rpc_tcp_new(p->base, p->servers[door],
+	    p->local[door], &l, keep ? on_closed : NULL, p);
+	pmap_serve_self_local(&p->pm, path);
+}
+
+/* The path a unix socket is bound to, for one that systemd passed. */
+static const char *
+path_of(int fd)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(un) - 1; /* always ends in NUL */
+
+	if (getsockname(fd, (struct sockaddr *)&un, &len) == -1)
+		fatal("inherited socket");
+	return strdup(un.sun_path);
+}
+
+/* Sockets of systemd, or our own; both kinds may be mixed. */
+static void
+open_sockets(struct portmapd *p)
+{
+	struct listen_set inherited = { .n = 0 };
+	struct listen_socket *s;
+	const char *path;
+	size_t i;
+
+	p->local[DOOR_REGISTER] = p->local[DOOR_COMPAT] = -1;
+	(void)listen_inherited(&inherited, "portmap 2,3,4");
+	for (i = 0; i < inherited.n; i++) {
+		s = &inherited.list[i];
+		if (s->at.family != AF_UNIX) {
+			p->sockets.list[p->sockets.n++] = *s;
+		} else if ((path = path_of(s->fd)) != NULL &&
+		    p->compat != NULL && strcmp(path, p->compat) == 0) {
+			p->local[DOOR_COMPAT] = s->fd;
+		} else {
+			p->local[DOOR_REGISTER] = s->fd;
+			p->d.socket = path;
+		}
+	}
+	if (p->sockets.n == 0)
+		listen_all(&p->sockets, &p->d, "portmap 2,3,4", false);
+	if (p->local[DOOR_REGISTER] == -1)
+		p->local[DOOR_REGISTER] = listen_unix(p->d.socket, 0666);
+	if (p->local[DOOR_COMPAT] == -1 && p->compat != NULL)
+		p->local[DOOR_COMPAT] = listen_unix(p->compat, 0666);
+}
+
+static void
+serve_net(struct portmapd *p, const struct listen_socket *s)
+{
+	struct rpc_server *server = p->servers[DOOR_NET];
+
+	if (s->udp)
+		p->udp[p->nudp++] =
+		    rpc_udp_new(p->base, server, s->fd, &p->limits);
+	else
+		p->tcp[p->ntcp++] =
+		    rpc_tcp_new(p->base, server, s->fd, &p->limits, NULL, NULL);
+	pmap_serve_self(&p->pm, &s->at, s->udp);
+}
+
+static void
+serve_all(struct portmapd *p)
+{
+	static const struct rpc_prog *const progs[] = { &pmap_prog };
+	enum pmap_door door;
+	size_t i;
+
+	p->pm.map = pmap_map_new();
+	pmap_serve_init(&p->pm);
+	for (door = DOOR_NET; door <= DOOR_COMPAT; door++)
+		p->servers[door] =
+		    rpc_server_new(progs, nitems(progs), &pmap_hooks[door]);
+	for (i = 0; i < p->sockets.n; i++)
+		serve_net(p, &p->sockets.list[i]);
+	/* The table names one local socket: rpcbind's where we have it. */
+	if (p->compat != NULL)
+		serve_unix(p, p->compat, DOOR_COMPAT);
+	serve_unix(p, p->d.socket, DOOR_REGISTER);
+}
+
+/* Nothing of the machine stays within reach but the sockets. */
+static void
+lock_up(struct portmapd *p)
+{
+	struct sandbox box;
+	struct jail_view view;
+
+	sandbox_begin(&box, &policy, p->d.strict);
+	jail_enter_empty(&view, p->root);
+	sandbox_set_root(&box, view.mounts, view.root);
+	daemon_drop(p->d.uid, p->d.gid);
+	sandbox_enter(&box);
+	sandbox_seal(&box);
+}
+
+static void
+on_stop(void *arg)
+{
+	struct portmapd *p = arg;
+
+	log_info("stopping");
+	(void)event_base_loopexit(p->base, NULL);
+}
+
+static void
+on_reload(void *arg UNUSED)
+{
+	log_info("hangup: there is no file to read again, the table stays");
+}
+
+static void
+on_stats(void *arg)
+{
+	const struct portmapd *p = arg;
+	const struct pmap_counters *c = &p->pm.counters;
+	uint64_t calls[PMAP_VERSIONS] = { 0 };
+	unsigned int v, i;
+
+	for (v = 0; v < PMAP_VERSIONS; v++)
+		for (i = 0; i < PMAP_PROCS_MAX; i++)
+			calls[v] += c->calls[v][i];
+	log_info(
+	    "statistics: %zu entries, calls %ju of version 2, %ju of 3, %ju of 4; refused: %ju registrations, %ju dumps over udp",
+	    pmap_map_count(p->pm.map), (uintmax_t)calls[0], (uintmax_t)calls[1],
+	    (uintmax_t)calls[2], (uintmax_t)c->refused,
+	    (uintmax_t)c->bulk_refused);
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct portmapd p;
+	static const struct daemon_signals signals = { on_stop, on_reload,
+		on_stats, &p };
+
+	log_init("portmapd");
+	read_options(&p, argc, argv);
+	if (p.d.check_only)
+		return 0;
+	daemon_identity(&p.d);
+	if (p.d.rootless)
+		policy_set_master(&p.pm.policy, p.d.uid);
+	open_sockets(&p);
+	(void)daemon_raise_files();
+	daemon_detach(&p.d);
+	if ((p.base = event_base_new()) == NULL)
+		fatalx("event loop");
+	serve_all(&p);
+	daemon_signals(p.base, &signals);
+	lock_up(&p);
+	daemon_ready(p.base, &p.d);
+	if (event_base_dispatch(p.base) == -1)
+		fatalx("event loop");
+	return 0;
+}

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# make serve: started, used, interrupted, nothing left behind.
+. "${0%/*}/lib.sh"
+private "$@"
+need nfs-ls libnfs-utils showmount nfs-common rpcinfo rpcbind
+need_daemons
+
+export TMPDIR=$T/tmp
+mkdir -m 1777 "$TMPDIR"
+
+# serve NAME COMMAND...: in a process group of its own, as a terminal would.
+serve() {
+	name=$1
+	shift
+	setsid env --default-signal=INT "$@" >"$T/$name.log" 2>&1 &
+	pid[$name]=$!
+	at_end "kill -- -${pid[$name]}"
+	wait_for 60 grep -q 'Ctrl-C stops it' "$T/$name.log"
+}
+
+# The command that was printed, to be run as it is.
+told() { sed -n "s/^ *\($2.*\)/\1/p" "$T/$1.log" | head -n 1; }
+
+interrupt() {
+	kill -INT -- "-${pid[$1]}"
+	wait "${pid[$1]}" 2>/dev/null
+	like "$(cat "$T/$1.log")" 'nothing left behind' "$1: says it has stopped"
+	is "$(ls -A "$TMPDIR")" '' "$1: no file is left"
+	is "$(pgrep -g "${pid[$1]}")" '' "$1: no process is left"
+	is "$(ss -Hlntu | wc -l)" 0 "$1: no port is left"
+}
+
+check 'make serve starts' serve demo make -s -C "$top" O="$O" serve
+check 'the nfs-ls line works' eval "$(told demo nfs-ls)"
+like "$(eval "$(told demo nfs-ls)")" 'README' 'and lists the demo'
+like "$(eval "$(told demo showmount)")" "$TMPDIR/.*demo" 'the showmount line works'
+like "$(eval "$(told demo rpcinfo)")" '100003 +3 +tcp' 'the rpcinfo line works'
+url=$(told demo nfs-ls | sed "s/.*'\(.*\)'.*/\1/")
+is "$(nfs-cat "$url/README" | head -c 11)" 'This folder' 'a file can be read'
+like "$(cat "$T/demo.log")" '^nfsd: .*listening on' 'the log names the daemon'
+interrupt demo
+
+mkdir "$T/my files"
+echo mine >"$T/my files/one"
+check 'a folder with a blank in its name' serve dir "$top/etc/serve" "$T/my files"
+like "$(nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'is served'
+interrupt dir
+
+serve wrong "$top/etc/serve" "$T/nowhere" || true
+like "$(cat "$T/wrong.log")" "nowhere is not a directory" 'a missing folder is named'
+
+if as alice test -x "$O/nfsd/nfsd" -a -x "$top/etc/serve"; then
+	check 'an ordinary user can serve' serve user setpriv --reuid alice \
+	    --regid alice --clear-groups "$top/etc/serve"
+	like "$(eval "$(told user nfs-ls)")" 'README' 'on high ports'
+	interrupt user
+else
+	skip 'the tree is not readable for others' 6
+fi
+done_testing

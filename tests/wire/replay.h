@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Replays the vectors of a server: in memory, over UDP, over TCP; with every
+ * prefix and every flipped bit. Also demands a vector for every row.
+ * A program per daemon supplies the server and the surroundings:
+ *
+ *	main() { return replay_main(&fixture); }
+ *
+ * Runs in: tests.
+ */
+#ifndef REPLAY_H
+#define REPLAY_H
+
+#include "rpc_transport.h"
+
+struct replay_fixture {
+	const struct rpc_prog *const *progs;
+	size_t nprogs;
+	/*
+	 * A server in a known state, for one run of one case; setup is the
+	 * text after "setup" in the case, or "". Without file threads: the
+	 * operations may wait.
+	 */
+	struct rpc_server *(*begin)(const char *setup);
+	void (*end)(struct rpc_server *);
+	const struct rpc_limits *limits; /* NULL: the defaults */
+};
+
+/* Walks tests/wire/<name><version>/<ROW>/ of all rows; exit status. */
+int replay_main(const struct replay_fixture *);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Who may mount what, and the reason in words an administrator can act on.
+ * Runs in: mountd worker; mountd -n -x.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mount_access.h"
+#include "util.h"
+
+#define CLIENTS_SHOWN 3 /* of those that would have been allowed */
+
+enum reason {
+	GRANTED = 1,
+	NOT_EXPORTED,
+	OTHER_CLIENTS,
+	OTHER_DIALECT,
+	HIGH_PORT
+};
+
+static void decide(struct mount_verdict *, enum reason, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+static void
+decide(struct mount_verdict *v, enum reason reason, const char *fmt, ...)
+{
+	va_list ap;
+
+	v->status = reason == GRANTED ? MNT_OK : MNTERR_ACCES;
+	v->key = (uint64_t)reason << 16;
+	if (v->at.export != NULL)
+		v->key |= v->at.export->id;
+	va_start(ap, fmt);
+	(void)vsnprintf(v->why, sizeof(v->why), fmt, ap);
+	va_end(ap);
+}
+
+/* "line 3 allows 10.0.0.1, line 4 allows 10.0.0.2 and 7 more". */
+static void
+refuse_client(struct mount_verdict *v, enum export_names names)
+{
+	const struct export *e = v->at.export;
+	char text[256] = "";
+	size_t i, n = 0, len = 0;
+	int last = -1, added;
+
+	for (i = 0; i < e->nclients; i++) {
+		if (e->clients[i].options.names != names ||
+		    ++n > CLIENTS_SHOWN || len >= sizeof(text))
+			continue;
+		if (e->clients[i].line == last)
+			added = snprintf(text + len, sizeof(text) - len, ", %s",
+			    e->clients[i].text);
+		else
+			added = snprintf(text + len, sizeof(text) - len,
+			    "%sline %d allows %s", len > 0 ? ", " : "",
+			    e->clients[i].line, e->clients[i].text);
+		last = e->clients[i].line;
+		len += added > 0 ? (size_t)added : 0;
+	}
+	if (n > CLIENTS_SHOWN)
+		decide(v, OTHER_CLIENTS, "%.200s and %zu more", text,
+		    n - CLIENTS_SHOWN);
+	else if (n > 0)
+		decide(v, OTHER_CLIENTS, "%s", text);
+	else
+		decide(v, OTHER_CLIENTS, "line %d allows nobody%s", e->line,
+		    names == NAMES_UTF16LE ?
+			" with names in UTF-16 (add \"names=utf16le\")" :
+			"");
+}
+
+void
+mount_access(struct mount_verdict *v, const struct exports *ex,
+    const char *path, enum export_names names, const struct addr *host)
+{
+	const struct export_client *other;
+
+	memset(v, 0, sizeof(*v));
+	v->at = exports_place(ex, path, host, names);
+	if (v->at.export == NULL) {
+		decide(v, NOT_EXPORTED, "not exported");
+		return;
+	}
+	if (v->at.client == NULL) {
+		other = exports_client(v->at.export, host,
+		    names == NAMES_BYTES ? NAMES_UTF16LE : NAMES_BYTES);
+		if (other != NULL)
+			decide(v, OTHER_DIALECT, "line %d is for clients %s",
+			    other->line,
+			    names == NAMES_BYTES ?
+				"whose names are UTF-16 (names=utf16le)" :
+				"whose names are bytes (add "
+				"\"names=utf16le\")");
+		else
+			refuse_client(v, names);
+		return;
+	}
+	if (!exports_port_ok(v->at.client, host)) {
+		decide(v, HIGH_PORT,
+		    "port %u is not below 1024 (add \"insecure\")", host->port);
+		return;
+	}
+	decide(v, GRANTED, "line %d allows %s", v->at.client->line,
+	    v->at.client->text);
+}

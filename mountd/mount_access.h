@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The access decision and its reason. One function decides for MNT, PATHCONF
+ * and for "mountd -n -x", so that the explanation cannot differ from what is
+ * done. Pure.
+ * Runs in: mountd worker; mountd -n -x.
+ */
+#ifndef MOUNT_ACCESS_H
+#define MOUNT_ACCESS_H
+
+#include "exports.h"
+#include "mount.h"
+
+struct mount_verdict {
+	enum mountstat status; /* MNT_OK or MNTERR_ACCES */
+	struct exports_place at;
+	char why[256]; /* "line 3 allows 192.168.1.0/24" */
+	uint64_t key; /* number of this reason, the same for any port */
+};
+
+/*
+ * May this host mount this (clean) path? The status of a refusal does not tell
+ * whether there is such an export.
+ */
+void mount_access(struct mount_verdict *, const struct exports *,
+    const char *path, enum export_names, const struct addr *host);
+
+#endif

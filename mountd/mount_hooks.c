@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Around each call: context before, list and log after. Text from clients is
+ * escaped, and no client can fill the log.
+ * Runs in: mountd worker (event loop).
+ */
+#include <string.h>
+
+#include "log.h"
+#include "mount.h"
+#include "mount_list.h"
+#include "mount_ops.h"
+#include "mount_table.h"
+
+#define TEXT_SHOWN 256 /* of a path, escaped */
+
+static struct mount_state *the_state;
+
+static enum rpc_auth_stat
+begin(struct call_ctx *ctx, struct rpc_call *call)
+{
+	ctx->call = call;
+	ctx->state = the_state;
+	return AUTH_OK; /* any flavour: the address decides */
+}
+
+/* As the client wrote it; a player's spelling in ours. */
+static const char *
+shown(char out[TEXT_SHOWN], const struct mount_path *p)
+{
+	if (p->status == MNT_OK)
+		return log_text(out, TEXT_SHOWN, p->clean, strlen(p->clean));
+	return log_text(out, TEXT_SHOWN, p->raw.data, p->raw.len);
+}
+
+static void
+log_refusal(const struct call_ctx *ctx, const struct rpc_call *call)
+{
+	char path[TEXT_SHOWN], from[ADDR_STRLEN];
+	const struct addr *host = &call->peer->from;
+
+	if (log_permit(addr_hash(host, false) ^ ctx->why_key))
+		log_info("refused MNT %s from %s: %s", shown(path, ctx->mnt),
+		    addr_print(host, from), ctx->why);
+}
+
+static void
+note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
+{
+	char path[TEXT_SHOWN], from[ADDR_STRLEN];
+	const struct addr *host = &call->peer->from;
+
+	if (!mount_list_add(ctx->state->list, host, ctx->mnt->clean))
+		return;
+	ctx->state->listed(true, host, ctx->mnt->clean);
+	if (log_permit(addr_hash(host, false) ^ ctx->why_key))
+		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
+		    addr_print(host, from), ctx->why);
+}
+
+static void
+end(struct call_ctx *ctx, const struct rpc_call *call,
+    const struct call_res *res)
+{
+	if (ctx->mnt == NULL || call->outcome != RPC_SUCCESS)
+		return;
+	if (res->status == MNT_OK) {
+		ctx->state->granted++;
+		note_mount(ctx, call);
+	} else {
+		ctx->state->refused++;
+		log_refusal(ctx, call);
+	}
+}
+
+struct rpc_hooks
+mount_hooks(struct mount_state *state)
+{
+	the_state = state;
+	return (struct rpc_hooks){
+		.ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = begin,
+		.end = end,
+	};
+}

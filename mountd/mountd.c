@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * mountd: says who may have what. Command line and start; the processes are
+ * in parent.c and worker.c.
+ * Runs in: mountd parent; the worker passes through role_dispatch().
+ */
+#include <stddef.h>
+
+#include "log.h"
+#include "mount.h"
+#include "mountd.h"
+#include "util.h"
+
+#define DEFAULT_SOCKET "/run/tern/portmap.sock"
+
+static const struct role_row roles[] = {
+	{ "worker", mountd_worker },
+};
+
+static const char *
+set_explain(void *arg, const char *value)
+{
+	((struct mountd *)arg)->explain = value;
+	return NULL;
+}
+
+static const char *
+set_export_all(void *arg, const char *value UNUSED)
+{
+	((struct mountd *)arg)->setup.export_all = true;
+	return NULL;
+}
+
+static const char *
+set_dump_all(void *arg, const char *value UNUSED)
+{
+	((struct mountd *)arg)->setup.dump_all = true;
+	return NULL;
+}
+
+static const char *
+set_limit(void *arg, const char *name, const char *value)
+{
+	const char *why = NULL;
+
+	(void)rpc_limits_set(&((struct mountd *)arg)->setup.limits, name, value,
+	    &why);
+	return why;
+}
+
+static const char *
+set_connections(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-max", value);
+}
+
+static const char *
+set_per_host(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-per-host", value);
+}
+
+static const char *
+set_rate(void *arg, const char *value)
+{
+	return set_limit(arg, "datagrams-per-second", value);
+}
+
+static const char *
+set_idle(void *arg, const char *value)
+{
+	return set_limit(arg, "idle-seconds", value);
+}
+
+/* clang-format off */
+static const struct daemon_option options[] = {
+	{ 'x', "explain", "addr[:port]", "with -n: what this client gets, and why", set_explain },
+};
+
+static const struct daemon_option settings[] = {
+	{ 0, "connections-max", "n", "TCP connections in all", set_connections },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", set_rate },
+	{ 0, "dump_all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
+	{ 0, "export_all", NULL, "EXPORT shows all exports and their clients", set_export_all },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+};
+/* clang-format on */
+
+static const struct rpc_limits limits = {
+	.record_max = MOUNT_RECORD_MAX,
+	.reply_max = 256 * 1024,
+	.datagram_reply_max = 8192,
+	.fragments_max = 64,
+	.connections_max = 512,
+	.connections_per_host = 64,
+	.queue_max = 512 * 1024,
+	.unsent_max = 8 * 1024 * 1024,
+	.partial_max = 512 * MOUNT_RECORD_MAX,
+	.late_max = 16,
+	.record_seconds = 10,
+	.stall_seconds = 30,
+	.idle_seconds = 300,
+	.datagrams_per_second = 1000,
+};
+
+static void
+read_options(struct mountd *m, int argc, char *argv[])
+{
+	const struct daemon_spec spec = {
+		.name = "mountd",
+		.user = "_mountd",
+		.has_exports = true,
+		.max_operands = 1,
+		.operands = "[path]",
+		.options = options,
+		.noptions = nitems(options),
+		.settings = settings,
+		.nsettings = nitems(settings),
+		.arg = m,
+	};
+
+	m->setup.limits = limits;
+	daemon_options(&m->d, &spec, argc, argv);
+	if (m->d.socket == NULL)
+		m->d.socket = DEFAULT_SOCKET;
+	if (m->explain != NULL && !m->d.check_only)
+		fatalx("-x explains the configuration: use it with -n");
+	if (m->d.noperands > 0 && m->explain == NULL)
+		fatalx("\"%s\": a path is only for -n -x", m->d.operands[0]);
+	m->setup.strict = m->d.strict;
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct mountd m;
+
+	log_init("mountd");
+	role_dispatch(argc, argv, roles, nitems(roles));
+	read_options(&m, argc, argv);
+	if (m.d.check_only)
+		return mountd_check(&m);
+	daemon_identity(&m.d);
+	m.setup.uid = m.d.uid;
+	m.setup.gid = m.d.gid;
+	return mountd_parent(&m);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * mountd's two processes and what they say to each other. The worker reads the
+ * network and has nothing: no key, no capability, no file outside the exports.
+ * The parent has the key and reads nothing but its configuration and these
+ * messages.
+ * Runs in: mountd parent, mountd worker.
+ */
+#ifndef MOUNTD_H
+#define MOUNTD_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon.h"
+#include "exports.h"
+#include "fhandle.h"
+#include "role.h"
+#include "rpc_transport.h"
+
+/* One numbering for both directions. */
+enum mountd_message {
+	MOUNTD_SETUP, /* parent: who to be; first of all */
+	MOUNTD_EXPORTS, /* parent: the packed exports, begins a table */
+	MOUNTD_ROOT, /* parent: root and handles of one export */
+	MOUNTD_SERVE, /* parent: the table is complete, swap */
+	MOUNTD_LISTED, /* both: an entry of the mount list */
+	MOUNTD_STATS, /* parent: write statistics to the log */
+	MOUNTD_STOP, /* parent: finish and end */
+	MOUNTD_READY, /* worker: serving */
+	MOUNTD_SEAL, /* worker, own channel: a handle for this, please */
+	MOUNTD_SEALED, /* parent: the answer */
+	MOUNTD_MESSAGES
+};
+
+/* Descriptors the worker inherits, before its listening sockets. */
+enum { MOUNTD_FD_JAIL, MOUNTD_FD_SEAL, MOUNTD_FD_SOCKETS };
+
+struct mountd_setup {
+	uid_t uid;
+	gid_t gid;
+	bool strict;
+	bool export_all;
+	bool dump_all;
+	struct rpc_limits limits;
+};
+
+struct mountd_root {
+	uint32_t index; /* in the list of exports */
+	bool sealed[2]; /* by enum export_names */
+	struct fh fh[2];
+};
+
+struct mountd_listed {
+	struct addr host;
+	bool added;
+	bool all; /* every entry of the host is gone */
+	char path[EXPORTS_PATH_MAX + 1];
+};
+
+struct mountd_seal {
+	uint16_t export_id;
+	bool utf16;
+	char below[EXPORTS_PATH_MAX + 1]; /* how it was found */
+};
+
+struct mountd_sealed {
+	bool good;
+	struct fh fh;
+};
+
+/* What the command line says. */
+struct mountd {
+	struct daemon d;
+	const char *explain; /* -x */
+	struct mountd_setup setup;
+};
+
+/* The role "worker". */
+int mountd_worker(struct role *);
+/* Serves until told to stop; returns the exit status. */
+int mountd_parent(struct mountd *);
+/* -n: checks the configuration, -x: and explains. Returns the status. */
+int mountd_check(const struct mountd *);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The parent: configuration, key, sockets, registration, jail, worker. It
+ * reads no byte from the network. What its worker says is checked by size
+ * before it is looked at, and never believed.
+ * Runs in: mountd parent.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "config.h"
+#include "jail.h"
+#include "list_file.h"
+#include "listen.h"
+#include "log.h"
+#include "mount.h"
+#include "mountd.h"
+#include "notify.h"
+#include "register.h"
+#include "seal.h"
+#include "util.h"
+
+#define SAVE_SECONDS 1 /* the list is written this long after a change */
+#define STOP_SECONDS 5
+
+struct parent {
+	struct mountd *m;
+	struct event_base *base;
+	struct exports_file file;
+	struct jail *jail;
+	struct seal_export seals[EXPORTS_MAX]; /* as file.list */
+	struct fh_keys keys;
+	struct listen_set sockets;
+	struct registration *registration;
+	struct role_child *worker;
+	int seal_pair[2]; /* ours, the worker's while it is started */
+	struct event *on_seal;
+	struct mount_list *list;
+	char list_file[PATH_MAX];
+	struct event *on_save;
+	struct event *on_stop_timer;
+	bool stopping;
+};
+
+/* Sends the table that is in force. */
+static void
+send_exports(struct parent *p)
+{
+	const struct exports *ex = p->file.list;
+	struct mountd_root m;
+	size_t i;
+	int root;
+
+	(void)role_send(p->worker, MOUNTD_EXPORTS, NULL, 0, &p->file.packed, 1);
+	for (i = 0; i < ex->n; i++) {
+		root = jail_root(p->jail, ex->list[i].path);
+		seal_root(&p->seals[i], &m, &ex->list[i], root, &p->keys);
+		m.index = (uint32_t)i;
+		if (p->seals[i].conf != NULL)
+			(void)role_send(p->worker, MOUNTD_ROOT, &m, sizeof(m),
+			    &root, 1);
+	}
+	(void)role_send(p->worker, MOUNTD_SERVE, NULL, 0, NULL, 0);
+}
+
+static void
+send_list(struct parent *p)
+{
+	static const struct mount_entry *list[MOUNT_LIST_MAX];
+	size_t i, n = mount_list_rows(p->list, NULL, list, nitems(list));
+	struct mountd_listed m;
+
+	for (i = 0; i < n; i++) {
+		memset(&m, 0, sizeof(m));
+		m.host = list[i]->host;
+		m.added = true;
+		(void)strlcpy(m.path, list[i]->path, sizeof(m.path));
+		(void)role_send(p->worker, MOUNTD_LISTED, &m, sizeof(m), NULL,
+		    0);
+	}
+}
+
+static void
+on_ready(void *arg, struct ipc_message *msg UNUSED)
+{
+	struct parent *p = role_arg(arg);
+	bool first = !role_has_been_ready(p->worker);
+
+	role_is_ready(p->worker);
+	if (!first)
+		return;
+	if (p->registration != NULL)
+		register_start(p->registration);
+	daemon_ready(p->base, &p->m->d);
+}
+
+static void
+on_listed(void *arg, struct ipc_message *msg)
+{
+	const struct timeval soon = { .tv_sec = SAVE_SECONDS };
+	struct parent *p = role_arg(arg);
+	struct mountd_listed m;
+
+	memcpy(&m, msg->data, sizeof(m));
+	m.path[sizeof(m.path) - 1] = '\0';
+	if (m.added)
+		(void)mount_list_add(p->list, &m.host, m.path);
+	else if (m.all)
+		(void)mount_list_remove_all(p->list, &m.host);
+	else
+		(void)mount_list_remove(p->list, &m.host, m.path);
+	if (!event_pending(p->on_save, EV_TIMEOUT, NULL))
+		(void)event_add(p->on_save, &soon);
+}
+
+static void
+save_list(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct parent *p = arg;
+
+	if (list_file_write(p->list, p->list_file) == -1)
+		log_warn("%s: the mount list is not saved", p->list_file);
+}
+
+/* Index of the export in our list; NULL: the worker made it up. */
+static const struct seal_export *
+find_seal(const struct parent *p, uint16_t id)
+{
+	const struct export *e = exports_find_id(p->file.list, id);
+
+	return e == NULL ? NULL : &p->seals[e - p->file.list->list];
+}
+
+static void
+on_seal_asked(void *arg, struct ipc_message *msg)
+{
+	struct parent *p = arg;
+	struct mountd_sealed answer;
+	struct mountd_seal ask;
+
+	memcpy(&ask, msg->data, sizeof(ask));
+	answer = seal_descriptor(find_seal(p, ask.export_id), &ask, msg->fds[0],
+	    &p->keys);
+	if (ipc_send(p->seal_pair[0], MOUNTD_SEALED, &answer, sizeof(answer),
+		NULL, 0) == -1)
+		role_restart(p->worker, "does not read its handles");
+}
+
+/* clang-format off */
+static const struct ipc_row rows[MOUNTD_MESSAGES] = {
+	[MOUNTD_LISTED] = { "listed", sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
+	[MOUNTD_READY]  = { "ready",  0, 0, 0, 0, on_ready },
+};
+
+static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {
+	[MOUNTD_SEAL]   = { "seal",   sizeof(struct mountd_seal), sizeof(struct mountd_seal), 1, 1, on_seal_asked },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+static const struct ipc_table seal_messages = { seal_rows, nitems(seal_rows) };
+
+static void
+close_seal(struct parent *p)
+{
+	size_t i;
+
+	if (p->on_seal != NULL)
+		event_free(p->on_seal);
+	p->on_seal = NULL;
+	for (i = 0; i < nitems(p->seal_pair); i++) {
+		if (p->seal_pair[i] != -1)
+			(void)close(p->seal_pair[i]);
+		p->seal_pair[i] = -1;
+	}
+}
+
+static void
+on_seal_channel(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct parent *p = arg;
+	const char *why = NULL;
+	int r = ipc_serve((int)fd, &seal_messages, p, &why);
+
+	if (r == 1)
+		return;
+	if (r == -1 && why != NULL)
+		role_restart(p->worker, why);
+	close_seal(p); /* a worker without it is about to end */
+}
+
+static size_t
+inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
+{
+	struct parent *p = arg;
+
+	close_seal(p);
+	if (ipc_pair(p->seal_pair) == -1)
+		fatal("socketpair");
+	(void)fcntl(p->seal_pair[0], F_SETFL, O_NONBLOCK);
+	fds[MOUNTD_FD_JAIL] = jail_fd(p->jail);
+	fds[MOUNTD_FD_SEAL] = p->seal_pair[1];
+	return MOUNTD_FD_SOCKETS +
+	    listen_fds(&p->sockets, fds + MOUNTD_FD_SOCKETS,
+		ROLE_FDS_MAX - MOUNTD_FD_SOCKETS);
+}
+
+static void
+started(void *arg, struct role_child *child)
+{
+	struct parent *p = arg;
+
+	p->worker = child;
+	(void)close(p->seal_pair[1]);
+	p->seal_pair[1] = -1;
+	p->on_seal = event_new(p->base, p->seal_pair[0], EV_READ | EV_PERSIST,
+	    on_seal_channel, p);
+	if (p->on_seal == NULL || event_add(p->on_seal, NULL) == -1)
+		fatalx("event: out of memory");
+	(void)role_send(child, MOUNTD_SETUP, &p->m->setup, sizeof(p->m->setup),
+	    NULL, 0);
+	send_list(p);
+	send_exports(p);
+}
+
+static void
+finish(void *arg)
+{
+	struct parent *p = arg;
+
+	(void)event_base_loopbreak(p->base);
+}
+
+static void
+ended(void *arg, struct role_child *child)
+{
+	struct parent *p = arg;
+
+	close_seal(p);
+	if (p->stopping && role_has_ended(child))
+		finish(p);
+}
+
+static void
+give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	finish(arg);
+}
+
+static void
+stop_worker(void *arg)
+{
+	struct parent *p = arg;
+
+	role_expect_end(p->worker);
+	if (!role_send(p->worker, MOUNTD_STOP, NULL, 0, NULL, 0))
+		finish(p);
+}
+
+/* Unregister first: nobody is sent to a port where nobody answers. */
+static void
+stop(void *arg)
+{
+	const struct timeval patience = { .tv_sec = STOP_SECONDS };
+	struct parent *p = arg;
+
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	p->on_stop_timer = evtimer_new(p->base, give_up, p);
+	if (p->on_stop_timer != NULL)
+		(void)event_add(p->on_stop_timer, &patience);
+	if (p->registration != NULL)
+		register_stop(p->registration, stop_worker, p);
+	else
+		stop_worker(p);
+}
+
+static void
+reload(void *arg)
+{
+	struct jail_export list[EXPORTS_MAX];
+	struct parent *p = arg;
+	struct exports_file file = { .packed = -1 };
+
+	notify_reloading();
+	if (!config_load(&file, p->m->d.exports_file, false) ||
+	    jail_update(p->jail, list, config_jail(file.list, list)) == -1) {
+		log_warnx("exports: not reloaded, the old ones stay in force");
+		exports_file_clear(&file);
+	} else {
+		config_log_diff(p->file.list, file.list);
+		exports_file_clear(&p->file);
+		p->file = file;
+		if (jail_needs_restart(p->jail))
+			role_restart(p->worker,
+			    "it cannot reach the new exports");
+		else
+			send_exports(p);
+	}
+	notify_ready();
+}
+
+static void
+stats(void *arg)
+{
+	struct parent *p = arg;
+
+	(void)role_send(p->worker, MOUNTD_STATS, NULL, 0, NULL, 0);
+}
+
+static void
+load_key(struct parent *p)
+{
+	uint8_t key[FH_KEY_SIZE];
+	char why[512];
+
+	if (fh_key_load(p->m->d.key_file, key, why, sizeof(why)) == -1)
+		fatalx("%s", why);
+	fh_keys_derive(&p->keys, key);
+	explicit_bzero(key, sizeof(key));
+}
+
+static void
+prepare_registration(struct parent *p)
+{
+	size_t i;
+	uint32_t v;
+
+	if (p->m->d.no_register)
+		return;
+	p->registration = register_new(p->base, p->m->d.socket);
+	for (i = 0; i < p->sockets.n; i++) {
+		for (v = 0; v < mount_prog.nvers; v++) {
+			if (!register_add(p->registration, MOUNT_PROGRAM,
+				mount_prog.vers[v].vers, p->sockets.list[i].udp,
+				&p->sockets.list[i].at))
+				fatalx("too many addresses to register");
+		}
+	}
+}
+
+static void
+prepare(struct parent *p)
+{
+	struct jail_export list[EXPORTS_MAX];
+
+	if (!config_load(&p->file, p->m->d.exports_file, false))
+		fatalx("%s: not usable, see above", p->m->d.exports_file);
+	load_key(p);
+	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
+	daemon_detach(&p->m->d);
+	p->jail =
+	    jail_new(list, config_jail(p->file.list, list), p->m->d.rootless);
+	p->list = mount_list_new();
+	p->base = event_base_new();
+	if (p->list == NULL || p->base == NULL)
+		fatalx("out of memory");
+	p->on_save = evtimer_new(p->base, save_list, p);
+	if (p->on_save == NULL)
+		fatalx("out of memory");
+	list_file_name(p->list_file, sizeof(p->list_file), p->m->d.key_file);
+	list_file_read(p->list, p->list_file);
+}
+
+int
+mountd_parent(struct mountd *m)
+{
+	static struct parent p = { .seal_pair = { -1, -1 } };
+	static const struct role_spec worker = {
+		.name = "worker",
+		.inherit = inherit,
+		.started = started,
+		.ended = ended,
+		.messages = &messages,
+		.arg = &p,
+	};
+	static const struct daemon_signals signals = { stop, reload, stats,
+		&p };
+
+	p.m = m;
+	prepare(&p);
+	prepare_registration(&p);
+	p.worker = role_start(p.base, &worker);
+	daemon_signals(p.base, &signals);
+	(void)event_base_dispatch(p.base);
+	if (event_pending(p.on_save, EV_TIMEOUT, NULL))
+		save_list(-1, 0, &p);
+	register_free(p.registration);
+	role_free(p.worker);
+	jail_free(p.jail);
+	return 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Makes handles of descriptors.
+ * Runs in: mountd parent.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "name.h"
+#include "seal.h"
+#include "util.h"
+
+/* Does any client of the export speak this dialect? */
+static bool
+speaks(const struct export *e, enum export_names names)
+{
+	size_t i;
+
+	for (i = 0; i < e->nclients; i++) {
+		if (e->clients[i].options.names == names)
+			return true;
+	}
+	return false;
+}
+
+void
+seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
+    int root, const struct fh_keys *keys)
+{
+	static const enum export_names dialects[] = { NAMES_BYTES,
+		NAMES_UTF16LE };
+	struct fh_plain plain;
+	size_t i;
+
+	memset(s, 0, sizeof(*s));
+	memset(m, 0, sizeof(*m));
+	if (root == -1)
+		return; /* the jail has said so */
+	if (fh_fs_probe(&s->fs, root) == -1) {
+		log_warn("%s: not served", e->path);
+		return;
+	}
+	s->conf = e;
+	s->mount_id = fh_fs_mount(root);
+	for (i = 0; i < nitems(dialects); i++) {
+		if (!speaks(e, dialects[i]))
+			continue;
+		if (fh_fs_root(&s->fs, root, e->id,
+			dialects[i] == NAMES_UTF16LE, &plain) == -1) {
+			log_warn("%s: no handle", e->path);
+			continue;
+		}
+		fh_seal(&m->fh[dialects[i]], &plain, e->path, keys);
+		m->sealed[dialects[i]] = true;
+	}
+}
+
+/* Where files are named by their names: along the way the worker took. */
+static bool
+name_plain(const struct seal_export *s, const struct mountd_seal *ask,
+    struct fh_plain *plain)
+{
+	char name[NAME_UTF8_MAX + 1];
+	const char *at = ask->below;
+	struct fh_id id, parent;
+	size_t len;
+
+	fh_fs_name_id(NULL, "", &id);
+	while (*at != '\0') {
+		len = strcspn(at, "/");
+		if (name_check(at, len) != NAME_OK)
+			return false;
+		memcpy(name, at, len);
+		name[len] = '\0';
+		parent = id;
+		fh_fs_name_id(&parent, name, &id);
+		at += len;
+		at += *at == '/';
+	}
+	fh_fs_from_id(&id, s->conf->id, ask->utf16, plain);
+	return true;
+}
+
+struct mountd_sealed
+seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
+    int fd, const struct fh_keys *keys)
+{
+	struct mountd_sealed answer = { .good = false };
+	struct fh_plain plain;
+	struct stat st;
+
+	if (s == NULL || s->conf == NULL ||
+	    !speaks(s->conf, ask->utf16 ? NAMES_UTF16LE : NAMES_BYTES) ||
+	    memchr(ask->below, '\0', sizeof(ask->below)) == NULL ||
+	    fstat(fd, &st) == -1 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
+	    fh_fs_mount(fd) != s->mount_id)
+		return answer;
+	if (s->fs.naming == FH_BY_NAME)
+		answer.good = name_plain(s, ask, &plain);
+	else
+		answer.good = fh_fs_plain(&s->fs, fd, s->conf->id, ask->utf16,
+				  s->mount_id, &plain) == 0;
+	if (answer.good)
+		fh_seal(&answer.fh, &plain, s->conf->path, keys);
+	return answer;
+}

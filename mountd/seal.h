@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The parent's side of handles: it alone has the key. Roots are sealed when
+ * exports are loaded; anything below only for a descriptor that the worker
+ * could open itself and that lies on the export's own mount.
+ * Runs in: mountd parent.
+ */
+#ifndef SEAL_H
+#define SEAL_H
+
+#include <stdbool.h>
+
+#include "exports.h"
+#include "fhandle.h"
+#include "fhandle_fs.h"
+#include "mountd.h"
+
+/* How files of one export are named. */
+struct seal_export {
+	const struct export *conf; /* NULL: not there */
+	struct fh_fs fs;
+	uint64_t mount_id;
+};
+
+/* Fills the entry and the message for the worker; root -1: not there. */
+void seal_root(struct seal_export *, struct mountd_root *,
+    const struct export *, int root, const struct fh_keys *);
+/* Answers the worker; what it asks is not believed. */
+struct mountd_sealed seal_descriptor(const struct seal_export *,
+    const struct mountd_seal *, int fd, const struct fh_keys *);
+
+#endif

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "role.h"
 #include "role_exec.h"
+#include "sandbox.h"
 
 #define ROLE_FLAG  "--role"
 #define ROLE_ABOVE 300 /* descriptors wait up here while 3 and up are filled */
@@ -91,6 +92,7 @@ become(struct role *role, char *argv[])
 	if (number(argv[ARG_SYSLOG], 1) == 1)
 		log_to_syslog();
 	ignore_signals();
+	sandbox_dies_with_parent();
 }
 
 void

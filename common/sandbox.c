@@ -26,6 +26,14 @@ static const struct sandbox_limit base_limits[] = {
 	{ RLIMIT_MSGQUEUE, 0, "no message queues" },
 };
 
+static bool dies_with_parent;
+
+void
+sandbox_dies_with_parent(void)
+{
+	dies_with_parent = true;
+}
+
 void
 sandbox_missing(struct sandbox *box, const char *what, const char *why)
 {
@@ -86,8 +94,7 @@ harden_process(struct sandbox *box)
 	    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == -1)
 		sandbox_missing(box, "mdwe", "needs Linux 6.3");
 	/* cleared by the change of user, so only now */
-	if (box->policy->role != NULL &&
-	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
+	if (dies_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
 		fatal("pdeathsig");
 }
 

@@ -53,9 +53,7 @@ struct sandbox_limit {
 };
 
 struct sandbox_policy {
-	/* "worker"; such a process dies with its parent. NULL: a daemon of
-	 * one process. */
-	const char *role;
+	const char *role; /* "worker" */
 	/* Added to the base list that every process needs; sorted by name. */
 	const struct sandbox_call *calls;
 	size_t ncalls;
@@ -94,7 +92,10 @@ struct sandbox {
 	char missing[512]; /* "; "-separated */
 };
 
-/* Call as root (or what there is), before daemon_drop(). */
+/* Said by role.c: sandbox_enter() binds our life to the parent's. */
+void sandbox_dies_with_parent(void);
+/* Call as root (or what there is), before daemon_drop() but after entering a
+ * jail, which may bring a user namespace. */
 void sandbox_begin(struct sandbox *, const struct sandbox_policy *,
     bool strict);
 /* For the line at start: from jail_label() and jail_enter(). */

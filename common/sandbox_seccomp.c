@@ -124,6 +124,18 @@ add_rules(scmp_filter_ctx f, const struct sandbox_rule *rules, size_t n)
 	}
 }
 
+static bool
+is_base(int nr)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(base_calls); i++)
+		if (base_calls[i].nr == nr)
+			return true;
+	return false;
+}
+
+/* Returns how many were new: a policy may repeat what the base list has. */
 static size_t
 add_calls(scmp_filter_ctx f, const struct sandbox_call *calls, size_t n)
 {
@@ -132,13 +144,11 @@ add_calls(scmp_filter_ctx f, const struct sandbox_call *calls, size_t n)
 
 	for (i = 0; i < n; i++) {
 		error = seccomp_rule_add(f, SCMP_ACT_ALLOW, calls[i].nr, 0);
-		if (error == -EEXIST)
-			continue;
-		if (error != 0) {
+		if (error != 0 && error != -EEXIST) {
 			errno = -error;
 			fatal("seccomp: call %d", calls[i].nr);
 		}
-		added++;
+		added += calls == base_calls || !is_base(calls[i].nr);
 	}
 	return added;
 }

@@ -281,8 +281,8 @@ lock_up(struct portmapd *p)
 	struct sandbox box;
 	struct jail_view view;
 
-	sandbox_begin(&box, &policy, p->d.strict);
 	jail_enter_empty(&view, p->root);
+	sandbox_begin(&box, &policy, p->d.strict);
 	sandbox_set_root(&box, view.mounts, view.root);
 	daemon_drop(p->d.uid, p->d.gid);
 	sandbox_enter(&box);

@@ -223,6 +223,7 @@ try_bits(void)
 {
 	int bits, dumpable, parent = 0;
 
+	sandbox_dies_with_parent();
 	enter(&policy, true);
 	bits = prctl(PR_GET_SECUREBITS);
 	dumpable = prctl(PR_GET_DUMPABLE);

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# The package and the tarball: complete, without lintian errors, reproducible.
+. "${0%/*}/lib.sh"
+need_daemons
+need dpkg-deb dpkg lintian lintian
+deb=$(find "$O" "$O/build" -maxdepth 1 -name 'tern_*.deb' 2>/dev/null | head -n 1)
+[ -n "$deb" ] || skip_all "no package in $O: run make deb"
+scratch
+cd "$top" || bail "no $top"
+
+errors=$(lintian --no-cfg --fail-on none --tag-display-limit 0 "$deb" 2>&1 | grep '^E:')
+is "$errors" '' 'lintian finds no error'
+
+list=$(dpkg-deb -c "$deb" | awk '{ print $6 }')
+for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd etc/default/tern \
+    lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf \
+    man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright; do
+	like "$list" "$f\$" "the package has $f"
+done
+like "$(dpkg-deb -I "$deb" conffiles)" '^/etc/default/tern$' 'flags are a conffile'
+like "$(dpkg-deb -f "$deb" Depends)" 'libevent.*libseccomp2' 'libraries are depended on'
+
+# The same tree packed twice gives the same bytes.
+export SOURCE_DATE_EPOCH=1700000000
+for n in 1 2; do
+	mkdir "$T/$n"
+	make -s O="$O" install DESTDIR="$T/$n/tree" PREFIX=/usr >"$T/make.out" 2>&1
+	etc/debian/build "$T/$n/tree" 1.0 "$T/$n" >"$T/build.out" 2>&1
+done
+check 'the package is reproducible' cmp "$T"/1/*.deb "$T"/2/*.deb
+
+make -s O="$O" install DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
+check 'make install puts the programs' test -x "$T/local/usr/local/sbin/nfsd"
+like "$(cat "$T/local/usr/local/lib/systemd/system/tern-nfsd.service")" \
+    '^ExecStart=!?/usr/local/sbin/nfsd' 'units name the installed program'
+make -s O="$O" uninstall DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
+is "$(find "$T/local" -type f)" '' 'make uninstall leaves no file'
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	make -s dist O="$T/a" >/dev/null
+	make -s dist O="$T/b" >/dev/null
+	check 'the tarball is reproducible' cmp "$T"/a/*.tar.gz "$T"/b/*.tar.gz
+	like "$(tar -tzf "$T"/a/*.tar.gz)" '^tern-[0-9.]*/GNUmakefile$' 'and complete'
+else
+	skip 'not a git tree' 2
+fi
+done_testing

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# A real systemd boots, gets the package, serves, survives kills, purges.
+#
+# The tree is made once by mmdebstrap from the machine's package mirror and kept
+# as $O/debian-tree.tar. Skipped where no container can be booted.
+. "${0%/*}/lib.sh"
+need_root
+need mmdebstrap mmdebstrap systemd-nspawn systemd-container unshare util-linux
+need_daemons
+deb=$(find "$O" "$O/build" -maxdepth 1 -name 'tern_*.deb' 2>/dev/null | head -n 1)
+[ -n "$deb" ] || skip_all "no package in $O: run make deb"
+scratch
+tree=$T/tree
+cache=$(dirname "$deb")/debian-tree.tar
+packages=systemd-sysv,dbus,libevent-2.1-7,libbsd0,libseccomp2,libsodium23
+packages=$packages,libcap-ng0,libnfs-utils,rpcbind,procps,iproute2,netbase
+
+if [ ! -s "$cache" ]; then
+	diag "making a Debian tree"
+	timeout 400 mmdebstrap --quiet --variant=minbase --include="$packages" \
+	    bookworm "$T/tree.tar" >"$T/mmdebstrap.out" 2>&1 ||
+	    skip_all "no Debian tree: $(tail -n 1 "$T/mmdebstrap.out")"
+	mv "$T/tree.tar" "$cache"
+fi
+mkdir "$tree"
+tar -xf "$cache" -C "$tree"
+
+# Nothing of the host's mounts is shared; its own filter would refuse
+# open_by_handle_at(2), and its cgroups must be of the second kind.
+SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 unshare -m \
+    systemd-nspawn --register=no --keep-unit --quiet -D "$tree" \
+    --private-network --capability=all --console=pipe --boot \
+    </dev/null >"$T/console" 2>&1 &
+pid[nspawn]=$!
+at_end "kill ${pid[nspawn]}; wait ${pid[nspawn]}"
+
+leader() { pgrep -P "${pid[nspawn]}" | head -n 1; }
+in_tree() { nsenter -t "$(leader)" -m -u -i -n -p -C -- "$@"; }
+booted() {
+	kill -0 "${pid[nspawn]}" || return 0
+	in_tree systemctl is-system-running | grep -Eq 'running|degraded'
+}
+wait_for 60 booted
+kill -0 "${pid[nspawn]}" 2>/dev/null && in_tree true 2>/dev/null ||
+    skip_all "systemd-nspawn cannot boot here: $(tail -n 1 "$T/console")"
+at_end 'in_tree systemctl poweroff'
+units=(tern-portmapd tern-mountd tern-nfsd)
+
+main_pid() { in_tree systemctl show -P MainPID "$1"; }
+is_back() { # UNIT OLD-PID
+	in_tree systemctl is-active --quiet "$1" && [ "$(main_pid "$1")" != "$2" ]
+}
+can_read() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/x/file)" = content ]; }
+
+cp "$deb" "$tree/tern.deb"
+like "$(in_tree dpkg -i /tern.deb 2>&1)" 'rpcbind.* is running' \
+    'beside a running rpcbind nothing is enabled, and it is said'
+check 'rpcbind was not stopped' in_tree systemctl is-active rpcbind.socket
+in_tree systemctl disable --quiet --now rpcbind.socket rpcbind
+
+mkdir -p "$tree/srv/x"
+echo content >"$tree/srv/x/file"
+echo '/srv/x 127.0.0.0/8(rw)' >"$tree/etc/exports"
+check 'the units start' in_tree systemctl enable --quiet --now \
+    tern-portmapd.socket tern-portmapd tern-mountd tern-nfsd
+for u in "${units[@]}"; do
+	check "$u is up" in_tree systemctl is-active "$u"
+done
+wait_for 10 can_read
+check 'a client reads' can_read
+like "$(in_tree rpcinfo -p)" '100003 +3 +tcp +2049' 'nfsd is registered at its pinned port'
+like "$(in_tree stat -c %a:%U /var/lib/tern/handle.key)" '^600:root' 'the key is private'
+for u in portmapd mountd nfsd; do
+	like "$(in_tree ps -o user= -C $u)" "^_$u" "$u reads the network as _$u"
+done
+
+for u in "${units[@]}"; do
+	old=$(main_pid "$u")
+	in_tree kill -9 "$old"
+	check "$u is back after kill -9" wait_for 10 is_back "$u" "$old"
+	check 'and clients go on' wait_for 10 can_read
+done
+
+old=$(main_pid tern-nfsd)
+mkdir "$tree/srv/y"
+echo new >"$tree/srv/y/file"
+echo '/srv/y 127.0.0.0/8(ro)' >>"$tree/etc/exports"
+check 'reload works' in_tree systemctl reload tern-mountd tern-nfsd
+new_there() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/y/file)" = new ]; }
+check 'and brings the new export' wait_for 10 new_there
+is "$(main_pid tern-nfsd)" "$old" 'without a restart'
+
+check 'the units stop' in_tree systemctl stop "${units[@]}" tern-portmapd.socket
+is "$(in_tree systemctl --failed --plain --no-legend 'tern-*')" '' 'none has failed'
+unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3)" 'portmapd|mountd|nfsd\[' \
+    'and none complained'
+in_tree systemctl start "${units[@]}"
+check 'purge stops and removes it' in_tree dpkg --purge tern
+is "$(in_tree pgrep -x 'portmapd|mountd|nfsd')" '' 'no process is left'
+is "$(in_tree find / -xdev -path /proc -prune -o -name '*tern[-.d]*' -print |
+    grep -Ev 'pattern|extern|intern|/tern.deb|journal|/sys/')" '' 'no file is left'
+check_not 'no state is left' in_tree test -e /var/lib/tern
+done_testing

@@ -386,7 +386,7 @@ main(void)
 		if (cmp_ok(run(cases[i].fn), "==", cases[i].status, "%s",
 			cases[i].name) == 0)
 			diag("%s", output);
-	like(output, "sandbox: missing network namespace \\(.*\\)",
+	like(output, "sandbox: missing .*capabilities \\(setuid,setgid\\)",
 	    "one warning names what is missing");
 	(void)unlink(secret);
 	done_testing();

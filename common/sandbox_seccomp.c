@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <seccomp.h>
 
@@ -169,6 +170,8 @@ void
 sandbox_seccomp_seal(struct sandbox *box)
 {
 	const struct sandbox_policy *policy = box->policy;
+	struct sandbox_rule own = { SYS_tgkill, 0, SANDBOX_NOT, 0,
+		"abort, but only itself" };
 	scmp_filter_ctx deny, allow;
 
 	if (SANDBOX_SANITIZER) {
@@ -177,6 +180,8 @@ sandbox_seccomp_seal(struct sandbox *box)
 	}
 	deny = new_filter(SCMP_ACT_ALLOW);
 	add_rules(deny, base_rules, nitems(base_rules));
+	own.value = (uint64_t)getpid();
+	add_rules(deny, &own, 1);
 	add_rules(deny, policy->rules, policy->nrules);
 	allow = new_filter(SCMP_ACT_KILL_PROCESS);
 	box->calls = add_calls(allow, base_calls, nitems(base_calls));

@@ -33,7 +33,7 @@ cet() {
 	    grep -A 1 '<main>:$' | grep -q endbr64 || echo "no CET"
 }
 hooks() {
-	grep -aqiE 'tern_owned|owned_attempt|TERN_TEST_HOOK' "$1" &&
+	grep -aqiE 'tern_owned|owned_tries|__wrap_' "$1" &&
 	    echo "contains the self-test of owned processes"
 	return 0
 }

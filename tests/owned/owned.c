@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Comes between a role and its last step (the linker's --wrap): before the
+ * role is sealed it makes one child per try; the child is sealed by the
+ * shipped code exactly as the role will be, with the same user, capabilities,
+ * Landlock domain, namespaces, descriptors and memory, and then tries. The
+ * answers go to the file that TERN_OWNED names, opened at the very start.
+ * Runs in: the programs of build/owned only.
+ */
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "owned.h"
+#include "sandbox.h"
+#include "util.h"
+
+void __wrap_log_init(const char *);
+void __real_log_init(const char *);
+void __wrap_sandbox_seal(struct sandbox *);
+void __real_sandbox_seal(struct sandbox *);
+int __wrap_setrlimit(int, const struct rlimit *);
+int __real_setrlimit(int, const struct rlimit *);
+
+static int results = -1;
+static struct owned owned;
+static struct rlimit processes; /* kept back: the tries need children */
+static bool has_processes;
+
+void
+__wrap_log_init(const char *name)
+{
+	const char *path = getenv("TERN_OWNED");
+	const char *port = getenv("TERN_OWNED_PORT");
+	const char *squashed = getenv("TERN_OWNED_SQUASHED");
+
+	__real_log_init(name);
+	if (path == NULL)
+		return;
+	results = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	/* above all descriptors that a role is given by number */
+	if (results != -1)
+		results = fcntl(results, F_DUPFD_CLOEXEC, 900);
+	owned.port = port != NULL ? (unsigned short)strtoul(port, NULL, 10) : 1;
+	owned.squashed = squashed != NULL ? strtol(squashed, NULL, 10) : 1;
+	owned.socket = getenv("TERN_OWNED_SOCKET");
+	owned.secret = getenv("TERN_OWNED_SECRET");
+	if (owned.socket == NULL || owned.secret == NULL)
+		owned.socket = owned.secret = "none";
+}
+
+int
+__wrap_setrlimit(int what, const struct rlimit *limit)
+{
+	if (what != RLIMIT_NPROC || results == -1)
+		return __real_setrlimit(what, limit);
+	processes = *limit;
+	has_processes = true;
+	return 0;
+}
+
+static void
+look_around(void)
+{
+	struct stat st;
+	int fd;
+
+	owned.parent = getppid();
+	for (fd = 3; fd < 900; fd++) {
+		if (fstat(fd, &st) == -1)
+			continue;
+		if (S_ISDIR(st.st_mode) && owned.ndirs < OWNED_DIRS_MAX)
+			owned.dirs[owned.ndirs++] = fd;
+		if (S_ISSOCK(st.st_mode) && owned.nsockets < OWNED_DIRS_MAX)
+			owned.sockets[owned.nsockets++] = fd;
+	}
+}
+
+/* What a child leaves behind; shared memory, for it may be killed. */
+struct outcome {
+	bool sealed;
+	bool returned;
+	bool worked;
+	int error;
+};
+
+static void NO_RETURN
+child(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
+{
+	struct sandbox copy = *box;
+
+	(void)close(STDERR_FILENO); /* one line at start is enough */
+	if (has_processes)
+		(void)__real_setrlimit(RLIMIT_NPROC, &processes);
+	__real_sandbox_seal(&copy);
+	o->sealed = true;
+	o->worked = t->run(&owned);
+	o->error = errno;
+	o->returned = true;
+	_exit(0);
+}
+
+static void
+try_one(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
+{
+	char line[256], how[64];
+	const char *verdict = "denied";
+	int status = 0, len;
+	pid_t pid;
+
+	*o = (struct outcome){ .sealed = false };
+	pid = fork();
+	if (pid == 0)
+		child(box, t, o);
+	if (pid == -1 || waitpid(pid, &status, 0) != pid || !o->sealed) {
+		verdict = "BROKEN";
+		(void)snprintf(how, sizeof(how), "status %x", status);
+	} else if (o->returned) {
+		verdict = o->worked ? "ALLOWED" : "denied";
+		(void)snprintf(how, sizeof(how), "%s",
+		    o->worked ? "it worked" : strerror(o->error));
+	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		(void)snprintf(how, sizeof(how), "killed by seccomp");
+	else {
+		verdict = "ALLOWED"; /* an exec that worked ends so */
+		(void)snprintf(how, sizeof(how), "status %x", status);
+	}
+	len = snprintf(line, sizeof(line), "%s\t%s\t%s\t%s\n",
+	    box->policy->role, t->name, verdict, how);
+	if (write(results, line, (size_t)len) != len)
+		_exit(1);
+}
+
+void
+__wrap_sandbox_seal(struct sandbox *box)
+{
+	struct outcome *o;
+	size_t i;
+
+	if (results != -1) {
+		look_around();
+		o = mmap(NULL, sizeof(*o), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		for (i = 0; o != MAP_FAILED && i < owned_ntries; i++)
+			try_one(box, &owned_tries[i], o);
+		if (write(results, "end\n", 4) != 4)
+			_exit(1);
+	}
+	__real_sandbox_seal(box);
+}

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# Every role, fully sandboxed, tries what somebody who had taken it over would
+# try; everything must be denied except what the role is for, and that is
+# listed here with its reason. prove -v lists each try.
+# Runs in: the tests.
+. "${0%/*}/lib.sh"
+private "$@"
+need python3 python3
+
+owned=$(dirname "$(built owned)")/../owned
+[ -x "$owned/portmapd/portmapd" ] || skip_all "no programs in $owned (make check makes them)"
+
+# What a role may do after all: role, try, reason.
+granted() {
+	case $mode:$1:$2 in
+	nfsd-root:worker:'setfsuid(0)') echo 'the mode is for unsquashed root' ;;
+	nfsd-root:worker:'setfsgid(0)') echo 'the mode is for unsquashed root' ;;
+	nfsd-root:broker:'setfsuid(0)') echo 'opens for unsquashed root' ;;
+	nfsd-root:broker:'setfsgid(0)') echo 'opens for unsquashed root' ;;
+	nfsd-*:broker:'open_by_handle_at with a forged handle')
+		echo 'opening handles is what the broker is for' ;;
+	*) return 1 ;;
+	esac
+}
+
+# The tries of one start. Reads $T/results.
+judge() {
+	local role name verdict how n=0 why
+	while IFS=$'\t' read -r role name verdict how; do
+		[ "$role" != end ] || continue
+		n=$((n + 1))
+		if [ "$verdict" = ALLOWED ] && why=$(granted "$role" "$name"); then
+			ok 0 "$mode $role: $name is allowed: $why"
+		else
+			[ "$verdict" = denied ]
+			ok $? "$mode $role: $name is $verdict ($how)"
+		fi
+	done <"$T/results"
+	[ $n -ge "$1" ]
+	ok $? "$mode: $n tries were made"
+}
+
+all_sealed() { [ "$(grep -c '^end' "$T/results")" -ge "$1" ]; }
+
+# owned NAME ROLES FLAG...: starts it and waits for the tries of that many roles.
+owned() {
+	local p=$1 roles=$2
+	shift 2
+	: >"$T/results"
+	chmod 666 "$T/results"
+	O=$owned START_SECONDS=60 start "$p" "$@" || bail "$p did not start"
+	wait_for 60 all_sealed "$roles" || diag "not all roles came through"
+	judge $((roles * 50))
+}
+
+# Somebody outside who would answer, and a file outside that must not be read.
+python3 -c '
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 7777)); s.listen(64)
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("127.0.0.1", 7777))
+time.sleep(900)' &
+at_end "kill $!"
+mkdir -p "$T/export" "$T/open"
+chmod 1777 "$T/export"
+echo sentinel >"$T/secret"
+chmod 600 "$T/secret"
+ln -s /etc/passwd "$T/export/owned-link"
+ln -s ../secret "$T/export/owned-relative"
+export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
+export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
+
+mode=portmapd
+owned portmapd 1
+
+if [ -x "$owned/mountd/mountd" ]; then
+	mode=mountd
+	exports "$T/export *(rw)"
+	owned mountd 1 -p 20048
+	stop mountd
+fi
+
+if [ -x "$owned/nfsd/nfsd" ]; then
+	mode=nfsd-squash
+	exports "$T/export *(rw,all_squash,anonuid=1001,anongid=1001)"
+	owned nfsd 2 -p 2049 -w 1
+	stop nfsd
+	mode=nfsd-multi-user
+	exports "$T/export *(rw)"
+	owned nfsd 2 -p 2049 -w 1
+	stop nfsd
+	mode=nfsd-root
+	exports "$T/export *(rw,no_root_squash)"
+	owned nfsd 2 -p 2049 -w 1
+	stop nfsd
+fi
+
+is "$(cat "$T/secret")" sentinel "the file beside the export is untouched"
+[ ! -e "$T/owned-made" ]
+ok $? "nothing was made beside the export"
+done_testing

@@ -56,10 +56,12 @@ from_dirs(const struct owned *o, const char *name, uint64_t flags)
 {
 	size_t i;
 
+	if (open2(AT_FDCWD, name, flags) != -1)
+		return true;
 	for (i = 0; i < o->ndirs; i++)
 		if (open2(o->dirs[i], name, flags) != -1)
 			return true;
-	return open2(AT_FDCWD, name, flags) != -1;
+	return false;
 }
 
 static bool

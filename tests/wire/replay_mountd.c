@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Vectors of MOUNT. Links: mountd
+ * The exports are those below, by the word after "setup"; the handle of the
+ * n-th export (by path) is 32 bytes a0 + 2n, for players a1 + 2n; of anything
+ * below an export 32 bytes 5e. Each export is a directory with "sub", "file",
+ * "link" (to sub) and "pipe"; /srv/gone is not there.
+ * Runs in: tests.
+ */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "mount.h"
+#include "mount_ops.h"
+#include "mount_table.h"
+#include "replay.h"
+#include "util.h"
+
+static const struct {
+	const char *setup;
+	const char *exports;
+	bool all; /* export_all and dump_all */
+} surroundings[] = {
+	{ "",
+	    "/srv/a 127.0.0.1(rw,insecure)\n"
+	    "/srv/b 192.0.2.7(rw)\n"
+	    "/srv/gone 127.0.0.1(insecure)\n",
+	    false },
+	{ "none", "", false },
+	{ "all",
+	    "/srv/a 127.0.0.1(rw,insecure)\n"
+	    "/srv/b 192.0.2.0/24 *(ro)\n",
+	    true },
+	{ "players",
+	    "/drive 127.0.0.0/8(insecure,names=utf16le,alias=/C/EXPORT) "
+	    "169.254.244.181(insecure,names=utf16le,alias=/C/EXPORT)\n"
+	    "/media 127.0.0.0/8(insecure,names=utf16le,alias=/C/) "
+	    "169.254.0.0/16(insecure,names=utf16le,alias=/C/)\n"
+	    "/media 127.0.0.0/8(insecure)\n",
+	    false },
+	{ "slot", "/media 169.254.0.0/16(insecure,names=utf16le,alias=/C/)\n",
+	    false },
+};
+
+static struct mount_state state;
+static char scratch[] = "/tmp/tern-replay.XXXXXX";
+
+/* A directory with one of each kind; made once. */
+static int
+open_root(void)
+{
+	static bool made;
+	int dir, fd;
+
+	if (!made && mkdtemp(scratch) == NULL)
+		fatal("%s", scratch);
+	dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1)
+		fatal("%s", scratch);
+	if (made)
+		return dir;
+	made = true;
+	fd = openat(dir, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd == -1 || close(fd) == -1 || mkdirat(dir, "sub", 0755) == -1 ||
+	    symlinkat("sub", dir, "link") == -1 ||
+	    mkfifoat(dir, "pipe", 0644) == -1)
+		fatal("%s", scratch);
+	return dir;
+}
+
+static void
+remove_scratch(void)
+{
+	static const char *const names[] = { "file", "link", "pipe", "sub" };
+	int dir = open_root();
+	size_t i;
+
+	for (i = 0; i < nitems(names); i++)
+		(void)unlinkat(dir, names[i],
+		    strcmp(names[i], "sub") == 0 ? AT_REMOVEDIR : 0);
+	(void)close(dir);
+	(void)rmdir(scratch);
+}
+
+static bool
+seal(const struct export *e UNUSED, enum export_names names UNUSED,
+    int fd UNUSED, const char *below UNUSED, struct fh *fh)
+{
+	memset(fh->bytes, 0x5e, FH_SIZE);
+	return true;
+}
+
+static void
+listed(bool added UNUSED, const struct addr *host UNUSED,
+    const char *path UNUSED)
+{
+}
+
+static void
+fill_roots(struct mount_table *t)
+{
+	struct mount_root *root;
+	size_t i;
+
+	for (i = 0; i < t->exports->n; i++) {
+		if (strcmp(t->exports->list[i].path, "/srv/gone") == 0)
+			continue;
+		root = &t->roots[i];
+		root->fd = open_root();
+		root->sealed[NAMES_BYTES] = root->sealed[NAMES_UTF16LE] = true;
+		memset(root->fh[NAMES_BYTES].bytes, 0xa0 + 2 * (int)i, FH_SIZE);
+		memset(root->fh[NAMES_UTF16LE].bytes, 0xa1 + 2 * (int)i,
+		    FH_SIZE);
+	}
+}
+
+static struct rpc_server *
+begin(const char *setup)
+{
+	static const struct rpc_prog *const progs[] = { &mount_prog };
+	static const struct exports_hooks quiet;
+	struct rpc_hooks hooks = mount_hooks(&state);
+	struct exports *ex = NULL;
+	size_t i;
+
+	for (i = 0; i < nitems(surroundings); i++) {
+		if (strcmp(surroundings[i].setup, setup) != 0)
+			continue;
+		ex = exports_parse(surroundings[i].exports,
+		    strlen(surroundings[i].exports), &quiet);
+		state.export_all = state.dump_all = surroundings[i].all;
+	}
+	if (ex == NULL)
+		fatalx("setup \"%s\" is not known", setup);
+	state.list = mount_list_new();
+	state.seal = seal;
+	state.listed = listed;
+	mount_table_swap(&state, mount_table_new(ex));
+	fill_roots(state.table);
+	return rpc_server_new(progs, nitems(progs), &hooks);
+}
+
+static void
+end(struct rpc_server *server)
+{
+	rpc_server_free(server);
+	mount_table_swap(&state, NULL);
+	mount_list_free(state.list);
+}
+
+int
+main(void)
+{
+	static const struct rpc_prog *const progs[] = { &mount_prog };
+	static const struct replay_fixture mountd = { .progs = progs,
+		.nprogs = nitems(progs),
+		.begin = begin,
+		.end = end };
+	int status;
+
+	log_init("replay_mountd");
+	if (pthread_mutex_init(&state.lock, NULL) != 0)
+		return 1;
+	status = replay_main(&mountd);
+	remove_scratch();
+	return status;
+}

@@ -10,16 +10,15 @@ tables=$(files '*_proc.c')
 # tables share their constants, by the table, rpcb3_procs[] -> rpcb3.
 folders() {
 	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p
-	    s/^const struct rpc_proc \(rpcb[34]\)_procs.*/table \1/p' "$1" |
+	    s/^const struct rpc_proc \(rpcb[34]\)_procs.*/table \1/p
+	    s/^static const struct rpc_proc \(mount[123]\)\[.*/table \1/p' "$1" |
 	    while read -r constant name; do
 		case $constant in
 		table) folder=$name ;;
 		NFSPROC3_*) echo "nfs3/$name" ;;
 		NFSPROC*) echo "nfs2/$name" ;;
-		MOUNTPROC3_*) echo "mount3/$name" ;;
-		MOUNTPROC*) echo "mount1/$name" ;;
 		PMAPPROC_*) echo "pmap2/$name" ;;
-		RPCBPROC_*) echo "$folder/$name" ;;
+		MOUNTPROC_* | RPCBPROC_*) echo "$folder/$name" ;;
 		*) echo "unknown/$constant" ;;
 		esac
 	done

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The mount list: bounded in every direction, and on disk and back (ABUSE 42).
+ * Runs in: test programs only.
+ */
+#include <sys/stat.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "list_file.h"
+#include "mount_list.h"
+#include "tap.h"
+#include "util.h"
+
+static const struct mount_entry *rows[MOUNT_LIST_MAX + 1];
+
+static struct addr
+host(unsigned int n)
+{
+	struct addr a = { .family = AF_INET, .port = 700 };
+
+	a.bytes[0] = 10;
+	a.bytes[1] = (uint8_t)(n >> 16);
+	a.bytes[2] = (uint8_t)(n >> 8);
+	a.bytes[3] = (uint8_t)n;
+	return a;
+}
+
+static size_t
+count(const struct mount_list *l, const struct addr *a)
+{
+	return mount_list_rows(l, a, rows, nitems(rows));
+}
+
+static void
+check_basics(void)
+{
+	struct mount_list *l = mount_list_new();
+	struct addr a = host(1), b = host(2), again = host(1);
+
+	again.port = 999;
+	ok(mount_list_add(l, &a, "/x"), "a new entry");
+	ok(!mount_list_add(l, &again, "/x"), "the same again, other port");
+	ok(mount_list_add(l, &a, "/y"), "another path");
+	ok(mount_list_add(l, &b, "/x"), "another host");
+	cmp_ok(count(l, NULL), "==", 3, "three in all");
+	cmp_ok(count(l, &a), "==", 2, "two of the first host");
+	is(rows[0]->path, "/x", "oldest first");
+	cmp_ok(rows[0]->host.port, "==", 0, "the port is not kept");
+	ok(!mount_list_remove(l, &b, "/y"), "what is not there");
+	ok(mount_list_remove(l, &a, "/x"), "what is");
+	ok(mount_list_remove_all(l, &a), "all of a host");
+	ok(!mount_list_remove_all(l, &a), "nothing is left of it");
+	cmp_ok(count(l, &b), "==", 1, "the other host's entry is untouched");
+	mount_list_free(l);
+	mount_list_free(NULL);
+}
+
+static void
+check_limits(void)
+{
+	struct mount_list *l = mount_list_new();
+	struct addr a = host(0), b;
+	char path[32];
+	unsigned int i;
+
+	b = host(70000);
+	(void)mount_list_add(l, &b, "/other");
+	for (i = 0; i < 100000; i++) {
+		(void)snprintf(path, sizeof(path), "/x/%u", i);
+		(void)mount_list_add(l, &a, path);
+	}
+	cmp_ok(count(l, &a), "==", MOUNT_LIST_HOST_MAX,
+	    "one host fills its share and no more");
+	is(rows[0]->path, "/x/99936", "its oldest make room");
+	cmp_ok(count(l, &b), "==", 1, "others keep theirs");
+	for (i = 1; i <= 2 * MOUNT_LIST_MAX; i++) {
+		a = host(i);
+		(void)mount_list_add(l, &a, "/x");
+	}
+	cmp_ok(count(l, NULL), "==", MOUNT_LIST_MAX, "the list is bounded");
+	a = host(2 * MOUNT_LIST_MAX);
+	cmp_ok(count(l, &a), "==", 1, "the newest is in");
+	mount_list_free(l);
+}
+
+static void
+check_file(void)
+{
+	static const char *const paths[] = { "/srv/x", "/my files", "/\\134",
+		"/new\nline", "/\303\244/\001" };
+	struct mount_list *l = mount_list_new(), *back = mount_list_new();
+	char dir[] = "/tmp/tern-list.XXXXXX", key[64], file[64];
+	struct addr a = host(5);
+	size_t i;
+
+	if (mkdtemp(dir) == NULL)
+		BAIL_OUT("no directory");
+	(void)snprintf(key, sizeof(key), "%s/key", dir);
+	list_file_name(file, sizeof(file), key);
+	for (i = 0; i < nitems(paths); i++)
+		(void)mount_list_add(l, &a, paths[i]);
+	list_file_read(back, file);
+	cmp_ok(count(back, NULL), "==", 0, "no file, no entries");
+	cmp_ok(list_file_write(l, file), "==", 0, "written");
+	list_file_read(back, file);
+	cmp_ok(count(back, NULL), "==", nitems(paths), "all read back");
+	for (i = 0; i < nitems(paths); i++)
+		is(rows[i]->path, paths[i], "with the same path");
+	mount_list_free(back);
+	back = mount_list_new();
+	(void)chmod(file, 0666);
+	list_file_read(back, file);
+	cmp_ok(count(back, NULL), "==", 0, "what others can write is not read");
+	(void)unlink(file);
+	(void)rmdir(dir);
+	cmp_ok(list_file_write(l, file), "==", -1, "no directory, no file");
+	mount_list_free(l);
+	mount_list_free(back);
+}
+
+static void
+check_damage(void)
+{
+	static const char text[] = "10.0.0.1 /good\n\nno blank\n"
+				   "nowhere /x\n10.0.0.1 relative\n"
+				   "10.0.0.1 /a/../b\n10.0.0.2 /end";
+	struct mount_list *l = mount_list_new();
+	char file[] = "/tmp/tern-list.XXXXXX";
+	int fd = mkstemp(file);
+
+	if (fd == -1 ||
+	    write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1)
+		BAIL_OUT("no file");
+	(void)close(fd);
+	list_file_read(l, file);
+	cmp_ok(count(l, NULL), "==", 2, "of a damaged file the good lines");
+	(void)unlink(file);
+	mount_list_free(l);
+}
+
+int
+main(void)
+{
+	check_basics();
+	check_limits();
+	check_file();
+	check_damage();
+	done_testing();
+}

@@ -167,6 +167,20 @@ daemon_drop(uid_t uid, gid_t gid)
 		fatalx("could not become uid %u", (unsigned int)uid);
 }
 
+/* Whose user id is that of the target may signal it: be that for a moment. */
+void
+daemon_kill(pid_t pid, uid_t uid)
+{
+	if (kill(pid, SIGKILL) == 0 || errno != EPERM)
+		return;
+	if (setresuid((uid_t)-1, uid, (uid_t)-1) == -1 ||
+	    kill(pid, SIGKILL) == -1)
+		log_warn("killing pid %d of uid %u", (int)pid,
+		    (unsigned int)uid);
+	if (setresuid((uid_t)-1, getuid(), (uid_t)-1) == -1)
+		fatal("setresuid back to %u", (unsigned int)getuid());
+}
+
 static void
 on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {

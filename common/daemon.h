@@ -124,6 +124,8 @@ bool daemon_is_detached(void);
 void daemon_ready(struct event_base *, const struct daemon *);
 /* To user and group, no other groups; fatal unless there is no way back. */
 void daemon_drop(uid_t, gid_t);
+/* Kills a process of ours that has become uid, also without CAP_KILL. */
+void daemon_kill(pid_t, uid_t uid);
 
 /* NULL: the signal is ignored. Called from the event loop. */
 struct daemon_signals {

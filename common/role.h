@@ -71,6 +71,8 @@ struct role_spec {
  * was said for the first time is fatal: the daemon did not start.
  */
 struct role_child *role_start(struct event_base *, const struct role_spec *);
+/* What the role will run as: needed to kill it. For the started callback. */
+void role_becomes(struct role_child *, uid_t);
 /* The role said it serves. */
 void role_is_ready(struct role_child *);
 bool role_has_been_ready(const struct role_child *);

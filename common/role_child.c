@@ -18,6 +18,7 @@
 
 #include <event2/event.h>
 
+#include "daemon.h"
 #include "log.h"
 #include "role.h"
 #include "role_exec.h"
@@ -31,6 +32,7 @@ struct role_child {
 	pid_t pid; /* 0: not running */
 	int channel; /* -1: not running */
 	int pidfd;
+	uid_t uid; /* what it drops to */
 	struct event *on_message;
 	struct event *on_end;
 	struct event *on_restart;
@@ -152,7 +154,7 @@ run_message(evutil_socket_t fd, short what UNUSED, void *arg)
 		if (r == -1 && errno == EBADMSG)
 			role_restart(c, why);
 		else if (!c->expect_end) /* closed its end: it must die */
-			(void)kill(c->pid, SIGKILL);
+			daemon_kill(c->pid, c->uid);
 		close_channel(c);
 	}
 }
@@ -277,12 +279,18 @@ role_index(const struct role_child *c)
 }
 
 void
+role_becomes(struct role_child *c, uid_t uid)
+{
+	c->uid = uid;
+}
+
+void
 role_restart(struct role_child *c, const char *why)
 {
 	if (c->pid == 0)
 		return;
 	log_warnx("%s: killing pid %d: %s", c->spec->name, (int)c->pid, why);
-	(void)kill(c->pid, SIGKILL);
+	daemon_kill(c->pid, c->uid);
 }
 
 void
@@ -304,7 +312,7 @@ role_free(struct role_child *c)
 	if (c == NULL)
 		return;
 	if (c->pid != 0) {
-		(void)kill(c->pid, SIGKILL);
+		daemon_kill(c->pid, c->uid);
 		(void)waitpid(c->pid, NULL, 0);
 	}
 	close_channel(c);

@@ -216,6 +216,7 @@ started(void *arg, struct role_child *child)
 	struct parent *p = arg;
 
 	p->worker = child;
+	role_becomes(child, p->m->setup.uid);
 	(void)close(p->seal_pair[1]);
 	p->seal_pair[1] = -1;
 	p->on_seal = event_new(p->base, p->seal_pair[0], EV_READ | EV_PERSIST,

@@ -12,10 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cap-ng.h>
 
 #include "daemon.h"
 #include "listen.h"
@@ -318,6 +321,46 @@ inherit(void *arg)
 		_exit(9);
 }
 
+/* A child of another user is killed by root without CAP_KILL. */
+static void
+kill_child(void *arg)
+{
+	const uid_t *uid = arg;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		daemon_drop(*uid, *uid);
+		for (;;)
+			(void)pause();
+	}
+	capng_get_caps_process();
+	if (capng_updatev(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED,
+		CAP_KILL, -1) != 0 ||
+	    capng_apply(CAPNG_SELECT_CAPS) != 0)
+		_exit(8);
+	/* until it has dropped: only then is root refused */
+	while (kill(pid, 0) == 0)
+		(void)usleep(1000);
+	daemon_kill(pid, *uid);
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) ||
+	    geteuid() != 0)
+		_exit(9);
+}
+
+static void
+test_kill(void)
+{
+	uid_t uid = 65534;
+
+	skip(geteuid() != 0, 1, "needs root")
+	{
+		cmp_ok(run(kill_child, &uid), "==", 0,
+		    "a role can be killed without CAP_KILL");
+	}
+	end_skip;
+}
+
 int
 main(void)
 {
@@ -330,6 +373,7 @@ main(void)
 	test_identity();
 	test_listen();
 	test_unix();
+	test_kill();
 	parse("testd -p 0 -a 127.0.0.1");
 	listen_all(&set, &d, "x", false);
 	cmp_ok(run(inherit, &set), "==", 0, "takes sockets from systemd");

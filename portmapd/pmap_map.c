@@ -135,7 +135,8 @@ pmap_map_drop(struct pmap_map *map, uint64_t link)
 static unsigned int
 fit_of_place(const struct pmap_entry *e, const struct pmap_want *want)
 {
-	if (want->asked == NULL || e->svc.at.kind != UADDR_INET)
+	if (want->asked == NULL || e->svc.at.kind != UADDR_INET ||
+	    e->by.link == PMAP_LINK_SELF)
 		return 3;
 	if (uaddr_is_host(&e->svc.at, want->asked))
 		return 3;

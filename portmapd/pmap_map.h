@@ -18,7 +18,7 @@
 #define PMAP_VERSIONS	 3 /* PORTMAP 2, RPCBIND 3 and 4, for statistics */
 
 #define PMAP_LINK_NONE 0 /* lasts until it is removed */
-#define PMAP_LINK_SELF UINT64_MAX /* portmapd's own: lasts for ever */
+#define PMAP_LINK_SELF UINT64_MAX /* portmapd's own: always, everywhere */
 
 struct pmap_service {
 	uint32_t prog, vers;

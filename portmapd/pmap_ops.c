@@ -36,8 +36,11 @@ asked_of_call(const struct call_ctx *ctx)
 	return peer->kind == RPC_UNIX ? NULL : &peer->to;
 }
 
-/* The address to tell: a wildcard becomes the address that was asked, for a
- * local client loopback. */
+/*
+ * The address to tell: a wildcard becomes the address that was asked, for a
+ * local client loopback. portmapd itself is where it was asked, since it may
+ * listen at several ports.
+ */
 static void
 tell_address(const struct call_ctx *ctx, const struct pmap_entry *e,
     struct uaddr *out)
@@ -50,6 +53,8 @@ tell_address(const struct call_ctx *ctx, const struct pmap_entry *e,
 		(void)addr_parse(&here,
 		    out->at.family == AF_INET6 ? "::1" : "127.0.0.1");
 		asked = &here;
+	} else if (e->by.link == PMAP_LINK_SELF && out->kind == UADDR_INET) {
+		out->at = *asked;
 	}
 	if (!uaddr_merge(out, asked))
 		out->kind = UADDR_NONE;
@@ -156,7 +161,8 @@ op_getport(struct call_ctx *ctx, const struct call_args *args,
 	if ((e = pmap_map_find(ctx->pm->map, &want)) == NULL)
 		return;
 	e->asked[ctx->version]++;
-	res->number = e->svc.at.at.port;
+	tell_address(ctx, e, &res->at);
+	res->number = res->at.at.port;
 }
 
 static void
@@ -247,7 +253,7 @@ op_callit(struct call_ctx *ctx, const struct call_args *args,
 	}
 	e->called[ctx->version]++;
 	tell_address(ctx, e, &res->at);
-	res->number = e->svc.at.at.port;
+	res->number = res->at.at.port;
 }
 
 void

@@ -39,8 +39,6 @@ const char *policy_add(struct policy *, const char *text);
 /* Started by a plain user: that user takes root's place. */
 void policy_set_master(struct policy *, uint32_t uid);
 bool policy_allows(const struct policy *, uint32_t uid, uint32_t prog);
-/* May this user use a registration socket at all? */
-bool policy_knows(const struct policy *, uint32_t uid);
 /* May this user remove what others registered? */
 bool policy_is_master(const struct policy *, uint32_t uid);
 

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# Hostile and broken clients of portmapd: cases 22 to 31 of the abuse list.
+. "${0%/*}/lib.sh"
+need python3 python3 rpcinfo rpcbind
+private "$@"
+need_daemons portmapd
+
+host_add far 10.77.0.1/16 10.77.0.2/16
+ip address add 10.77.0.3/16 dev far
+ip address add fd77::1/64 dev far nodad
+on_host far ip address add fd77::2/64 dev eth0 nodad
+start portmapd -o datagrams-per-second=2000 || bail 'portmapd did not start'
+sock=$T/run/portmap.sock
+pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
+far() { on_host far python3 "$top/tests/system/pmap.py" "$@"; }
+memory() { awk '/^VmRSS/ { print $2 }' "/proc/${pid[portmapd]}/status"; }
+descriptors() { find "/proc/${pid[portmapd]}/fd" -mindepth 1 | wc -l; }
+
+"$O/tests/system/registrant" "$sock" 100003 3 0.0.0.0:2049 '[::]:2049' \
+    2>"$T/nfs.log" &
+pid[nfs]=$!
+at_end "kill ${pid[nfs]}"
+wait_for 5 grep -q registered "$T/nfs.log"
+before_memory=$(memory)
+before_descriptors=$(descriptors)
+before_lines=$(wc -l <"$T/portmapd.log")
+
+# asks DESCRIPTION PLACE COMMAND...: pmap.py there; shows what it measured.
+asks() {
+	local what=$1 where=$2 out rc
+	shift 2
+	out=$($where "$@" 2>&1)
+	rc=$?
+	ok $rc "$what${out:+ (${out//$'\n'/, })}"
+}
+
+asks 'case 22: no UDP reply is longer than 1.5 times its call' far ratio 10.77.0.1
+asks 'case 22: the same over IPv6' far ratio fd77::1
+check 'case 22: DUMP over UDP from here is answered' sh -c \
+    'rpcinfo -T udp 127.0.0.1 100000 && rpcinfo -p 127.0.0.1'
+asks 'case 23: CALLIT, BCAST and INDIRECT' far callit 10.77.0.1 100003 3
+is "$(ss -Htunap 2>/dev/null | grep -c "pid=${pid[portmapd]}.*ESTAB")" 0 \
+    'case 23: portmapd has connected to nobody'
+asks 'case 24: SET and UNSET by the network' far set-net 10.77.0.1
+asks 'case 24: also from loopback and a low port' pmap set-net 127.0.0.1
+asks 'case 24: also over ::1' pmap set-net ::1
+check 'case 24: the table is unchanged' registered 100003 3 udp
+check_not 'case 24: and nothing was added' registered 100003 4 udp
+asks 'case 28: strings of 10^8 and more bytes, 2000 times' far strings 10.77.0.1
+is "$(pmap many "$sock" 100000)" $((1024 - 16)) \
+    'case 29: 100,000 registrations are capped'
+check 'case 29: they are gone with their connection' sh -c \
+    'test "$(rpcinfo 127.0.0.1 | grep -c " 300[0-9][0-9][0-9] ")" = 0'
+asks 'case 31: malformed netids and addresses get an empty answer' far \
+    malformed 10.77.0.1
+
+# Two addresses on one machine: each answers for itself.
+for a in 10.77.0.1 10.77.0.3 fd77::1; do
+	asks "the reply comes from $a, which was asked" far source $a
+done
+
+# A thousand senders at once, with forged addresses.
+far flood 10.77.0.1 4 >"$T/flood" 2>&1 &
+flood=$!
+asks 'case 30: TCP queries during a flood take less than 50 ms' far latency \
+    10.77.0.1 3
+wait $flood
+diag "flood: $(cat "$T/flood")"
+
+# Idle connections by a local user.
+coproc { PMAP_AS=bob pmap hold "$sock" 400; }
+read -r held <&"${COPROC[0]}"
+diag "bob holds $held connections to the registration socket"
+is "$(pmap set "$sock" 200005 1)" true \
+    'a user who opens many connections keeps nobody from registering'
+eval "exec ${COPROC[1]}>&-"
+
+check 'portmapd still runs' alive portmapd
+check 'and knows what was registered' registered 100003 3 tcp
+check 'its descriptors are back' wait_for 5 sh -c \
+    "test \$(ls /proc/${pid[portmapd]}/fd | wc -l) -le $before_descriptors"
+grown=$(($(memory) - before_memory))
+ok $((grown > 2048)) "its memory grew by $grown KiB, at most 2048"
+lines=$(($(wc -l <"$T/portmapd.log") - before_lines))
+ok $((lines > 100)) "its log grew by $lines lines, at most 100"
+done_testing

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# How portmapd starts, what it says when it cannot, and how it ends.
+. "${0%/*}/lib.sh"
+need rpcinfo rpcbind python3 python3
+private "$@"
+need_daemons portmapd
+
+portmapd=$O/portmapd/portmapd
+sock=$T/run/portmap.sock
+mkdir -p "$T/run"
+pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
+
+# fails PATTERN DESCRIPTION FLAG...: exits 1 with one line that matches.
+fails() {
+	local pattern=$1 what=$2 out rc
+	shift 2
+	out=$(timeout 10 "$portmapd" -d -s "$sock" "$@" 2>&1)
+	rc=$?
+	is "$rc" 1 "$what: exit status 1"
+	like "$out" "$pattern" "$what: says why"
+}
+
+fails 'register.*no such user' 'a rule for nobody' -o register=nobodyhere:1
+fails 'register.*not of the form user:program' 'half a rule' -o register=root
+fails 'not an IPv4 or IPv6 address' 'an address that is none' -a localhost
+fails '192.0.2.1' 'an address of another machine' -a 192.0.2.1
+fails 'absolute path' 'a relative path' -c rpcbind.sock
+fails 'nonesuch' 'a missing directory for -r' -r /nonesuch
+fails 'nosuchuser.*(useradd|sysusers)|useradd.*nosuchuser' \
+    'a user that does not exist' -u nosuchuser
+"$portmapd" -n
+is "$?" 0 '-n: nothing is wrong'
+like "$("$portmapd" -V)" '[0-9]' '-V prints a version'
+
+# Port 111 in other hands.
+mkdir -p /run/rpcbind
+rpcbind -f >"$T/rpcbind.log" 2>&1 &
+pid[rpcbind]=$!
+at_end "kill ${pid[rpcbind]}"
+wait_for 5 rpcinfo -p 127.0.0.1
+fails "111.*rpcbind.*${pid[rpcbind]}" 'a port that rpcbind has'
+fails 'rpcbind.sock' 'a socket that rpcbind serves' -p 1111 -c /run/rpcbind.sock
+stop rpcbind
+
+# Several addresses and ports.
+start portmapd -a 127.0.0.1 -a 127.0.0.2@50111 -a 0.0.0.0@50112 -a ::1 ||
+    bail 'portmapd did not start'
+check 'answers at 127.0.0.1:111' pmap source 127.0.0.1
+check 'answers at 127.0.0.2:50111' pmap source 127.0.0.2 50111
+check 'answers at a port for all addresses' pmap source 127.0.0.3 50112
+check_not 'does not answer elsewhere' pmap source 127.0.0.2 111
+check 'answers at ::1' rpcinfo -T udp6 ::1 100000 4
+fails 'portmap.sock.*already' 'a second portmapd' -p 1112
+n=${pid[portmapd]}
+is "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$n/status")" \
+    '901 901 901 901' 'runs as _portmapd'
+is "$(awk '/^Cap(Prm|Eff|Bnd|Amb)/ { print $2 }' "/proc/$n/status" | sort -u)" \
+    0000000000000000 'without any capability'
+is "$(find -H "/proc/$n/root" -mindepth 1 | wc -l)" 0 'in an empty root'
+is "$(awk '/^Seccomp:/ { print $2 }' "/proc/$n/status")" 2 'with a filter'
+kill -USR1 "$n"
+check 'SIGUSR1 writes statistics' wait_for 5 grep -q \
+    'statistics: [0-9]* entries' "$T/portmapd.log"
+kill -HUP "$n"
+check 'SIGHUP keeps it running' wait_for 5 grep -q hangup "$T/portmapd.log"
+check 'with its table' registered 100000 2 udp
+stop portmapd
+is "$?" 0 'SIGTERM: exit status 0'
+
+# Its own directory, and the background.
+mkdir "$T/empty"
+"$portmapd" -s "$sock" -r "$T/empty" -o strict 2>"$T/background.log"
+is "$?" 0 'goes to the background when it is ready'
+check 'and answers at once' rpcinfo -T tcp 127.0.0.1 100000 2
+n=$(pgrep -x portmapd)
+kill "$n"
+check 'ends' wait_for 5 sh -c "! kill -0 $n"
+
+# Sockets of a service manager, and its notification.
+systemd-socket-activate -l 127.0.0.1:111 -l "$T/run/given.sock" \
+    "$portmapd" -d 2>"$T/activated.log" &
+pid[activated]=$!
+at_end "kill ${pid[activated]}"
+check 'started by its socket' wait_for 5 rpcinfo -t 127.0.0.1 100000 2
+is "$(pmap set "$T/run/given.sock" 200001 1)" true 'also by the unix socket'
+stop activated
+python3 - "$T/notify" <<-'E' >"$T/notified" &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(10)
+while True:
+    text = s.recv(4096).decode()
+    print(text, flush=True)
+    if "STOPPING=1" in text:
+        break
+E
+wait_for 5 test -S "$T/notify"
+NOTIFY_SOCKET=$T/notify start portmapd
+check 'tells systemd that it is ready' wait_for 5 grep -qx READY=1 "$T/notified"
+stop portmapd
+check 'and that it ends' wait_for 5 grep -qx STOPPING=1 "$T/notified"
+
+# A plain user, who registers what he likes.
+mkdir "$T/own" && chown alice "$T/own"
+as alice "$portmapd" -d -p 10111 -s "$T/own/p.sock" 2>"$T/user.log" &
+pid[user]=$!
+at_end "kill ${pid[user]}"
+check 'runs for a plain user' wait_for 5 env PMAP_PORT=10111 \
+    python3 "$top/tests/system/pmap.py" back 127.0.0.1 100000 2
+is "$(PMAP_AS=alice pmap set "$T/own/p.sock" 100003 3)" true \
+    'who registers anything'
+is "$(PMAP_AS=bob pmap set "$T/own/p.sock" 100003 3)" false \
+    'unlike other users'
+done_testing

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Registration against portmapd's own tables on a unix socket, and against
+ * servers that vanish, refuse, hang and lie. Links: portmapd
+ * Runs in: test program.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "pmap.h"
+#include "register.h"
+#include "rpc_transport.h"
+#include "tap.h"
+#include "util.h"
+
+#define NFS 100003u
+
+static const struct rpc_prog *const progs[] = { &pmap_prog };
+static struct event_base *base;
+static struct portmap pm;
+static struct rpc_server *server;
+static struct rpc_tcp *tcp;
+static char dir[] = "/tmp/test-register.XXXXXX";
+static char path[64];
+static unsigned int farewells;
+
+static double
+now(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int
+listen_here(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd;
+
+	(void)unlink(path);
+	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd == -1 || bind(fd, (struct sockaddr *)&un, sizeof(un)) == -1 ||
+	    listen(fd, 16) == -1)
+		err(1, "%s", path);
+	return fd;
+}
+
+static void
+on_closed(void *arg UNUSED, uint64_t id)
+{
+	(void)pmap_map_drop(pm.map, id);
+}
+
+/* portmapd, as far as its sockets are concerned. */
+static void
+server_start(enum pmap_door door)
+{
+	server = rpc_server_new(progs, 1, &pmap_hooks[door]);
+	tcp = rpc_tcp_new(base, server, listen_here(), &rpc_limits_default,
+	    door == DOOR_REGISTER ? on_closed : NULL, NULL);
+}
+
+static void
+server_stop(void)
+{
+	rpc_tcp_free(tcp);
+	rpc_server_free(server);
+	(void)unlink(path);
+	pmap_map_free(pm.map);
+	pm.map = pmap_map_new();
+}
+
+static struct registration *
+new_client(uint16_t port)
+{
+	struct registration *r = register_new(base, path);
+	struct addr at;
+
+	(void)addr_parse(&at, "0.0.0.0");
+	at.port = port;
+	(void)register_add(r, NFS, 2, true, &at);
+	(void)register_add(r, NFS, 3, true, &at);
+	(void)register_add(r, NFS, 3, false, &at);
+	return r;
+}
+
+/* Turns the loop until the client is (not) registered; false after 3 s. */
+static bool
+wait_done(const struct registration *r, bool done)
+{
+	double end = now() + 3;
+
+	while (register_is_done(r) != done) {
+		if (now() > end)
+			return false;
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+		(void)usleep(500);
+	}
+	return true;
+}
+
+static void
+turn_for(double seconds)
+{
+	double end = now() + seconds;
+
+	while (now() < end) {
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+		(void)usleep(500);
+	}
+}
+
+static void
+on_farewell(void *arg UNUSED)
+{
+	farewells++;
+}
+
+static bool
+wait_farewell(struct registration *r)
+{
+	double end = now() + 3;
+	unsigned int before = farewells;
+
+	register_stop(r, on_farewell, NULL);
+	while (farewells == before && now() < end) {
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+		(void)usleep(500);
+	}
+	register_free(r);
+	return farewells == before + 1;
+}
+
+static void
+test_restart(void)
+{
+	struct registration *r = new_client(2049);
+	double start;
+
+	register_start(r);
+	turn_for(0.05);
+	ok(!register_is_done(r), "waits while there is no portmapper");
+	server_start(DOOR_REGISTER);
+	start = now();
+	ok(wait_done(r, true), "registers when it comes");
+	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
+	cmp_ok(pmap_map_count(pm.map), "==", 3, "everything");
+	turn_for(1.1);
+	server_stop();
+	ok(wait_done(r, false), "sees that the portmapper is gone");
+	server_start(DOOR_REGISTER);
+	start = now();
+	ok(wait_done(r, true), "registers again after its restart");
+	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
+	ok(wait_farewell(r), "says farewell");
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "and is out of the table");
+	server_stop();
+}
+
+static void
+test_refused(void)
+{
+	struct registration *first = new_client(2049);
+	struct registration *second = new_client(2050);
+
+	server_start(DOOR_REGISTER);
+	register_start(first);
+	ok(wait_done(first, true), "the first server is registered");
+	register_start(second);
+	turn_for(0.2);
+	ok(!register_is_done(second), "the second is refused meanwhile");
+	ok(register_is_done(first), "and does not take the first one's place");
+	cmp_ok(pmap_map_count(pm.map), "==", 3, "in the table either");
+	register_free(first);
+	ok(wait_done(second, true), "it follows when the first is gone");
+	register_free(second);
+	turn_for(0.05);
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "the end removes it");
+	server_stop();
+}
+
+/* rpcbind keeps entries; those of a killed predecessor are replaced. */
+static void
+test_lasting(void)
+{
+	struct registration *r = new_client(2049);
+
+	server_start(DOOR_COMPAT);
+	register_start(r);
+	ok(wait_done(r, true), "registers with something like rpcbind");
+	register_free(r);
+	turn_for(0.05);
+	cmp_ok(pmap_map_count(pm.map), "==", 3, "where entries last");
+	r = new_client(2050);
+	register_start(r);
+	ok(wait_done(r, true), "the next one takes the place of the dead");
+	cmp_ok(pmap_map_next(pm.map, NULL)->svc.at.at.port, "==", 2050,
+	    "with its own port");
+	ok(wait_farewell(r), "says farewell");
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "which removes the entries");
+	server_stop();
+}
+
+static void
+test_early_end(void)
+{
+	struct registration *r = new_client(2049);
+
+	register_start(r);
+	ok(wait_farewell(r), "ends while it waits");
+	r = new_client(2049);
+	server_start(DOOR_REGISTER);
+	register_start(r);
+	ok(wait_farewell(r), "ends while its first call is on its way");
+	turn_for(0.05);
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "leaves nothing behind");
+	server_stop();
+	register_free(NULL);
+}
+
+/* Servers that answer with these bytes, to whatever is asked. */
+static void
+test_liars(void)
+{
+	static const struct {
+		const char *what;
+		size_t len;
+		uint8_t bytes[40];
+	} lies[] = {
+		{ "nothing at all", 0, { 0 } },
+		{ "a record of 2 GiB", 8, { 0xff, 0xff, 0xff, 0xff, 1 } },
+		{ "a record that never ends", 4, { 0, 0, 0, 4 } },
+		{ "an empty record", 4, { 0x80 } },
+		{ "another xid", 32,
+		    { 0x80, 0, 0, 28, 9, 9, 9, 9, 0, 0, 0, 1, [31] = 1 } },
+		{ "a call", 8, { 0x80, 0, 0, 4, 0, 0, 0, 1 } },
+	};
+	struct registration *r;
+	size_t i;
+	int fd, conn;
+
+	for (i = 0; i < nitems(lies); i++) {
+		fd = listen_here();
+		r = new_client(2049);
+		register_start(r);
+		turn_for(0.02);
+		conn = accept(fd, NULL, NULL);
+		if (conn != -1 && lies[i].len != 0)
+			(void)!send(conn, lies[i].bytes, lies[i].len,
+			    MSG_NOSIGNAL);
+		turn_for(0.05);
+		ok(!register_is_done(r), "is not taken in by %s", lies[i].what);
+		ok(wait_farewell(r), "and ends in time");
+		(void)close(conn);
+		(void)close(fd);
+	}
+	(void)unlink(path);
+}
+
+static void
+test_limit(void)
+{
+	struct registration *r = register_new(base, path);
+	struct addr at;
+	size_t n = 0;
+
+	(void)addr_parse(&at, "[::1]:2049");
+	while (n < 100000 && register_add(r, NFS, (uint32_t)n, true, &at))
+		n++;
+	cmp_ok(n, "==", REGISTER_SERVICES_MAX, "services are bounded");
+	at.family = AF_UNIX;
+	ok(!register_add(r, NFS, 1, true, &at), "only internet addresses");
+	register_free(r);
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	if (mkdtemp(dir) == NULL)
+		err(1, "%s", dir);
+	(void)snprintf(path, sizeof(path), "%s/socket", dir);
+	base = event_base_new();
+	pm.map = pmap_map_new();
+	policy_init(&pm.policy);
+	policy_set_master(&pm.policy, getuid());
+	pmap_serve_init(&pm);
+	test_restart();
+	test_refused();
+	test_lasting();
+	test_early_end();
+	test_liars();
+	test_limit();
+	pmap_map_free(pm.map);
+	event_base_free(base);
+	(void)rmdir(dir);
+	done_testing();
+}

@@ -341,6 +341,19 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
 	return fd;
 }
 
+/*
+ * A descriptor can be linked with a capability that a plain user lacks; what
+ * was found by walking has a name.
+ */
+static int
+link_source(const struct source *file, int dirfd, const char *name)
+{
+	if (file->found.dirfd != -1)
+		return linkat(file->found.dirfd, file->found.name, dirfd, name,
+		    0);
+	return linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
+}
+
 /* The kernel decides, under the caller's identity, about both ends. */
 static int
 link_checked(struct broker_channel *c, const struct fs_exports *x,
@@ -362,7 +375,7 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 	}
 	if (open_source(&file) == 0 && open_source(&dir) == 0 &&
 	    act_as(c, &q->file) == 0)
-		result = linkat(file.fd, "", dir.fd, name, AT_EMPTY_PATH);
+		result = link_source(&file, dir.fd, name);
 	close_source(&file);
 	close_source(&dir);
 	return result;

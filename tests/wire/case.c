@@ -340,15 +340,28 @@ parse_line(struct parser *p, char *line)
 	return fails(p, "unknown word (bytes are indented)");
 }
 
+static void
+add_known(struct wire_case *c, const struct case_known *known)
+{
+	struct case_var *var;
+
+	for (; known != NULL && known->name != NULL; known++) {
+		var = &c->vars[c->nvars++];
+		(void)strlcpy(var->name, known->name, sizeof(var->name));
+		var->len = known->len;
+	}
+}
+
 bool
-case_parse(struct wire_case *c, const char *text, unsigned int *line,
-    const char **why)
+case_parse(struct wire_case *c, const struct case_known *known,
+    const char *text, unsigned int *line, const char **why)
 {
 	struct parser p = { .c = c };
 	char copy[CASE_LINE_MAX];
 	size_t n;
 
 	memset(c, 0, sizeof(*c));
+	add_known(c, known);
 	c->over = CASE_MEMORY | CASE_UDP | CASE_TCP;
 	c->prefixes_refused = true;
 	c->flips = true;

@@ -63,9 +63,18 @@ struct wire_case {
 	size_t nvars;
 };
 
-/* Reads text; false with *line and *why. */
-bool case_parse(struct wire_case *, const char *text, unsigned int *line,
-    const char **why);
+/* A name that has a value before the first reply; the last row has none. */
+struct case_known {
+	const char *name;
+	size_t len;
+};
+
+/*
+ * Reads text; false with *line and *why. The known names (NULL: none) are the
+ * first of vars, in their order.
+ */
+bool case_parse(struct wire_case *, const struct case_known *, const char *text,
+    unsigned int *line, const char **why);
 /* Writes the values of variables into a call before it is sent. */
 void case_fill(const struct wire_case *, struct case_message *);
 /* Compares a reply, and captures from it. The offset of the first

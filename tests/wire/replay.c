@@ -35,6 +35,29 @@ static struct wire_case wc;
 static uint8_t got[REPLAY_REPLY_MAX];
 static const char *const answers[] = { "a reply", "nothing", "a hangup" };
 
+/* A fresh server, and values for the names that are known; or NULL. */
+static struct rpc_server *
+begin(void)
+{
+	const struct case_known *k = fixture->known;
+	struct rpc_server *server = fixture->begin(wc.setup);
+	size_t i;
+
+	for (i = 0; server != NULL && k != NULL && k[i].name != NULL; i++)
+		fixture->value(k[i].name, wc.vars[i].bytes, k[i].len);
+	return server;
+}
+
+/* Says that a case has to be left out here. */
+static bool
+is_missing(const struct rpc_server *server, const char *name)
+{
+	skip(server == NULL, 1, "%s: not here", name);
+	return false;
+	end_skip;
+	return true;
+}
+
 static struct rpc_origin
 origin_of(const struct case_exchange *ex)
 {
@@ -296,7 +319,9 @@ replay_memory(const char *name, bool prefixes)
 	bool good;
 
 	good = true;
-	server = fixture->begin(wc.setup);
+	server = begin();
+	if (is_missing(server, name))
+		return;
 	for (i = 0; i < wc.nexchanges && good; i++) {
 		ex = &wc.exchanges[i];
 		case_fill(&wc, &ex->call);
@@ -320,7 +345,9 @@ replay_flips(const char *name)
 	bool good;
 
 	good = true;
-	server = fixture->begin(wc.setup);
+	server = begin();
+	if (is_missing(server, name))
+		return;
 	for (i = 0; i < wc.nexchanges && good; i++) {
 		ex = &wc.exchanges[i];
 		case_fill(&wc, &ex->call);
@@ -388,8 +415,10 @@ replay_sockets(const char *name, int type)
 
 	limits =
 	    fixture->limits != NULL ? fixture->limits : &rpc_limits_default;
+	server = begin();
+	if (is_missing(server, name))
+		return;
 	base = event_base_new();
-	server = fixture->begin(wc.setup);
 	fd = listening(type, &sin);
 	if (type == SOCK_DGRAM)
 		udp = rpc_udp_new(base, server, fd, limits);
@@ -427,7 +456,7 @@ load(const char *path)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
 	(void)fclose(f);
-	if (case_parse(&wc, text, &line, &why))
+	if (case_parse(&wc, fixture->known, text, &line, &why))
 		return true;
 	fail("%s:%u: %s", path, line, why);
 	return false;

@@ -11,6 +11,7 @@
 #ifndef REPLAY_H
 #define REPLAY_H
 
+#include "case.h"
 #include "rpc_transport.h"
 
 struct replay_fixture {
@@ -19,11 +20,14 @@ struct replay_fixture {
 	/*
 	 * A server in a known state, for one run of one case; setup is the
 	 * text after "setup" in the case, or "". Without file threads: the
-	 * operations may wait.
+	 * operations may wait. NULL: cannot be had here, the case is skipped.
 	 */
 	struct rpc_server *(*begin)(const char *setup);
 	void (*end)(struct rpc_server *);
 	const struct rpc_limits *limits; /* NULL: the defaults */
+	/* Names that cases may use from the start; value fills len bytes. */
+	const struct case_known *known;
+	void (*value)(const char *name, uint8_t *bytes, size_t len);
 };
 
 /* Walks tests/wire/<name><version>/<ROW>/ of all rows; exit status. */

@@ -47,6 +47,7 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_rt_sigaction, true, "abort; signals at the end" },
 	{ SYS_rt_sigprocmask, true, "abort; signals" },
 	{ SYS_rt_sigreturn, true, "return from a signal handler" },
+	{ SYS_sched_getaffinity, true, "malloc: number of its arenas" },
 	{ SYS_sendto, true, "log line to syslog" },
 	{ SYS_tgkill, true, "abort" },
 	{ SYS_write, true, "log line, eventfd, service manager" },

@@ -66,30 +66,45 @@ fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
 	attr->ctime = st->st_ctim;
 }
 
-static _Atomic uint64_t verifier; /* 0: not chosen yet */
+/*
+ * One number for all workers, in memory they share: a client with several
+ * connections writes through one and commits through another.
+ */
+static _Atomic uint64_t alone; /* 0: not chosen yet */
+static _Atomic uint64_t *verifier = &alone;
 
-uint64_t
-fs_write_verifier(void)
-{
-	uint64_t now = atomic_load(&verifier), fresh;
-
-	if (now != 0)
-		return now;
-	do
-		randombytes_buf(&fresh, sizeof(fresh));
-	while (fresh == 0);
-	/* The first to choose wins; everybody tells the same. */
-	return atomic_compare_exchange_strong(&verifier, &now, fresh) ? fresh :
-									now;
-}
-
-void
-fs_writeback_failed(void)
+static uint64_t
+choose(void)
 {
 	uint64_t fresh;
 
 	do
 		randombytes_buf(&fresh, sizeof(fresh));
 	while (fresh == 0);
-	atomic_store(&verifier, fresh);
+	return fresh;
+}
+
+void
+fs_share_verifier(_Atomic uint64_t *shared)
+{
+	verifier = shared;
+}
+
+uint64_t
+fs_write_verifier(void)
+{
+	uint64_t now = atomic_load(verifier), fresh;
+
+	if (now != 0)
+		return now;
+	fresh = choose();
+	/* The first to choose wins; everybody tells the same. */
+	return atomic_compare_exchange_strong(verifier, &now, fresh) ? fresh :
+								       now;
+}
+
+void
+fs_writeback_failed(void)
+{
+	atomic_store(verifier, choose());
 }

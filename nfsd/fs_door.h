@@ -88,6 +88,9 @@ void fs_took(struct fs_thread *, uint64_t now_ns, uint64_t ns);
 /* Once a second, from the event loop. */
 void fs_sweep(struct fs *, uint64_t now_ns);
 
+/* The write verifier lives there from now on (0: not chosen yet). */
+void fs_share_verifier(_Atomic uint64_t *);
+
 /* For the files of the door only. */
 enum nfsstat fs_status(struct call_ctx *, int error);
 /* The client's entry when it may use the export, else NULL. */

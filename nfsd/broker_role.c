@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The broker as a process: the main thread listens to the parent, each of the
+ * others serves one channel at a time. The number of threads is fixed when the
+ * process starts, since making threads is forbidden afterwards: one for each
+ * thread of each worker, and spare ones for channels that hang in a filesystem
+ * while their worker has been started anew.
+ * Runs in: nfsd broker.
+ */
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "intake.h"
+#include "jail.h"
+#include "log.h"
+#include "nfsd.h"
+#include "sandbox.h"
+#include "util.h"
+
+#define STACK	  (512 * 1024) /* the inode table keeps paths on it */
+#define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
+
+/* clang-format off */
+static const struct sandbox_call calls[] = {
+	{ SYS_capget,            true,  "an owner writes his read-only file" },
+	{ SYS_capset,            true,  "the same, and gives the right up again" },
+	{ SYS_faccessat2,        true,  "libc: may a directory be read" },
+	{ SYS_fstat,             true,  "type and owner before a data descriptor" },
+	{ SYS_fstatfs,           true,  "what kind of filesystem a new export is" },
+	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
+	{ SYS_linkat,            true,  "LINK: only this process may link a descriptor" },
+	{ SYS_lseek,             true,  "walk: start of a directory" },
+	{ SYS_name_to_handle_at, false, "seal a descriptor" },
+	{ SYS_newfstatat,        true,  "type of an entry; fstat of libc" },
+	{ SYS_openat,            true,  "O_PATH of \".\"" },
+	{ SYS_openat2,           true,  "walk below an export, never through links" },
+	{ SYS_open_by_handle_at, false, "open a checked handle" },
+	{ SYS_pread64,           true,  "read new exports" },
+	{ SYS_recvmsg,           false, "questions of workers" },
+	{ SYS_sched_yield,       true,  "locks of libc" },
+	{ SYS_sendmsg,           false, "answers" },
+	{ SYS_setfsgid,          true,  "write as the caller" },
+	{ SYS_setfsuid,          true,  "write as the caller" },
+	{ SYS_setgroups,         true,  "write as the caller" },
+	{ SYS_statx,             true,  "mount and birth of a file" },
+};
+
+/* A 64-bit argument whose upper half the kernel ignores must not pass. */
+static const struct sandbox_rule multi_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
+	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+};
+
+static const struct sandbox_rule squash_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+};
+
+static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
+static const int multi_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+	CAP_SETUID, CAP_SETGID };
+/* clang-format on */
+
+#define POLICY                                                                 \
+	.role = "broker", .calls = calls, .ncalls = nitems(calls),             \
+	.no_landlock = true
+
+static const struct sandbox_policy policies[] = {
+	[FS_SQUASH] = { POLICY, .rules = squash_rules,
+	    .nrules = nitems(squash_rules), .caps = squash_caps,
+	    .ncaps = nitems(squash_caps) },
+	[FS_MULTI] = { POLICY, .rules = multi_rules,
+	    .nrules = nitems(multi_rules), .caps = multi_caps,
+	    .ncaps = nitems(multi_caps) },
+	[FS_ROOT] = { POLICY, .rules = multi_rules + 1,
+	    .nrules = nitems(multi_rules) - 1, .caps = multi_caps,
+	    .ncaps = nitems(multi_caps) },
+};
+static const struct sandbox_policy rootless = { POLICY, .rules = squash_rules,
+	.nrules = nitems(squash_rules) };
+
+/* A channel that waits for a thread. */
+struct waiting {
+	int fd;
+	uint32_t worker;
+};
+
+static struct {
+	struct role *role;
+	struct broker *broker;
+	struct intake intake;
+	bool has_exports;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_cond_t started;
+	unsigned int running;
+	struct waiting queue[QUEUE_MAX];
+	size_t n;
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.more = PTHREAD_COND_INITIALIZER,
+	.started = PTHREAD_COND_INITIALIZER };
+
+static struct waiting
+next_channel(void)
+{
+	struct waiting next;
+
+	pthread_mutex_lock(&self.lock);
+	while (self.n == 0)
+		pthread_cond_wait(&self.more, &self.lock);
+	next = self.queue[0];
+	self.n--;
+	memmove(self.queue, self.queue + 1, self.n * sizeof(self.queue[0]));
+	pthread_mutex_unlock(&self.lock);
+	return next;
+}
+
+static void *
+serve(void *arg UNUSED)
+{
+	struct broker_channel *channel;
+	struct nfsd_bad bad;
+	struct waiting next;
+
+	pthread_mutex_lock(&self.lock);
+	self.running++;
+	pthread_cond_signal(&self.started);
+	pthread_mutex_unlock(&self.lock);
+	for (;;) {
+		next = next_channel();
+		channel = broker_channel_new(self.broker);
+		if (channel == NULL)
+			fatal("channel");
+		if (!broker_serve(channel, next.fd)) {
+			log_warnx("worker %u: asked for what it was not given",
+			    next.worker);
+			bad.worker = next.worker;
+			(void)ipc_send(self.role->channel, NFSD_BAD_WORKER,
+			    &bad, sizeof(bad), NULL, 0);
+		}
+		broker_channel_free(channel);
+		close(next.fd);
+	}
+	return NULL;
+}
+
+static void
+start_threads(void)
+{
+	unsigned int each = self.intake.setup.threads + 1, i, n;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	n = (self.intake.setup.workers + 2) * each;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (i = 0; i < n; i++)
+		if (pthread_create(&thread, &attr, serve, NULL) != 0)
+			fatal("thread");
+	pthread_attr_destroy(&attr);
+	/* A thread that is still being born needs what will be forbidden. */
+	pthread_mutex_lock(&self.lock);
+	while (self.running < n)
+		pthread_cond_wait(&self.started, &self.lock);
+	pthread_mutex_unlock(&self.lock);
+}
+
+static void
+on_setup(void *arg UNUSED, struct ipc_message *m)
+{
+	intake_setup(&self.intake, m);
+}
+
+static void
+on_exports(void *arg UNUSED, struct ipc_message *m)
+{
+	intake_exports(&self.intake, m);
+}
+
+static void
+on_root(void *arg UNUSED, struct ipc_message *m)
+{
+	intake_root(&self.intake, m);
+}
+
+static void
+on_serve(void *arg UNUSED, struct ipc_message *m UNUSED)
+{
+	intake_serve(&self.intake);
+}
+
+static void
+set_exports(void *arg UNUSED, struct fs_exports *x)
+{
+	broker_set_exports(self.broker, x);
+}
+
+static void
+on_channels(void *arg UNUSED, struct ipc_message *m)
+{
+	struct nfsd_channels in;
+	size_t i;
+
+	memcpy(&in, m->data, sizeof(in));
+	pthread_mutex_lock(&self.lock);
+	for (i = 0; i < m->nfds && self.n < QUEUE_MAX; i++) {
+		self.queue[self.n].fd = m->fds[i];
+		self.queue[self.n++].worker = in.worker;
+		m->fds[i] = -1;
+	}
+	pthread_cond_broadcast(&self.more);
+	pthread_mutex_unlock(&self.lock);
+}
+
+static void
+on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
+{
+	exit(0);
+}
+
+/* clang-format off */
+static const struct ipc_row rows[NFSD_MESSAGES] = {
+	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, on_setup },
+	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, on_exports },
+	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, on_root },
+	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, on_serve },
+	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
+	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+/* One message from the parent; without it there is nothing to live for. */
+static void
+listen_once(void)
+{
+	const char *why = "closed";
+
+	if (ipc_serve(self.role->channel, &messages, NULL, &why) == 1)
+		return;
+	if (strcmp(why, "closed") != 0)
+		fatalx("parent: %s", why);
+	exit(0);
+}
+
+int
+nfsd_broker(struct role *role)
+{
+	const struct nfsd_setup *setup = &self.intake.setup;
+	struct sandbox box;
+	struct jail_view view;
+
+	self.role = role;
+	self.intake.probe = true;
+	self.intake.serve = set_exports;
+	while (!self.intake.has_setup)
+		listen_once();
+	self.broker = broker_new(&setup->keys, setup->mode);
+	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
+	sandbox_begin(&box,
+	    setup->rootless ? &rootless : &policies[setup->mode],
+	    setup->strict);
+	sandbox_set_root(&box, view.mounts, view.root);
+	if (!setup->rootless)
+		daemon_drop(setup->uid, setup->gid);
+	sandbox_enter(&box);
+	(void)fs_cred_override(false);
+	start_threads();
+	sandbox_seal(&box);
+	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
+	for (;;)
+		listen_once();
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Setup and exports from the parent. The parent is trusted, so a message that
+ * makes no sense is a bug and ends the process.
+ * Runs in: nfsd broker, nfsd worker.
+ */
+#include <string.h>
+
+#include "exports_load.h"
+#include "intake.h"
+#include "log.h"
+
+void
+intake_setup(struct intake *in, const struct ipc_message *m)
+{
+	memcpy(&in->setup, m->data, sizeof(in->setup));
+	in->has_setup = true;
+}
+
+void
+intake_exports(struct intake *in, const struct ipc_message *m)
+{
+	size_t i;
+
+	if (in->next != NULL)
+		fatalx("parent: exports twice");
+	in->next = exports_unpack(m->fds[0]);
+	if (in->next == NULL)
+		fatalx("parent: exports that cannot be read");
+	for (i = 0; i < EXPORTS_MAX; i++)
+		in->roots[i] = -1;
+}
+
+void
+intake_root(struct intake *in, struct ipc_message *m)
+{
+	struct nfsd_roots roots;
+	uint32_t i;
+
+	memcpy(&roots, m->data, sizeof(roots));
+	if (in->next == NULL || roots.n != m->nfds || roots.n > NFSD_ROOTS)
+		fatalx("parent: roots without exports");
+	for (i = 0; i < roots.n; i++) {
+		if (roots.index[i] >= in->next->n ||
+		    in->roots[roots.index[i]] != -1)
+			fatalx("parent: a root without export");
+		in->roots[roots.index[i]] = m->fds[i];
+		m->fds[i] = -1;
+	}
+}
+
+void
+intake_serve(struct intake *in)
+{
+	struct fs_exports *x;
+
+	if (in->next == NULL)
+		fatalx("parent: nothing to serve");
+	x = fs_exports_new(in->next, in->roots, in->probe);
+	if (x == NULL)
+		fatal("exports");
+	in->next = NULL;
+	in->serve(in->arg, x);
+}

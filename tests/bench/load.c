@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The load generator's command line. One line of JSON per run.
+ * Runs in: make bench and by hand; load -h tells how.
+ */
+#include <sys/resource.h>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "load.h"
+
+#define PIDS_MAX 16
+
+struct options {
+	const char *export;
+	const char *work;
+	uint16_t port, mountport;
+	double warm, seconds;
+	int pids[PIDS_MAX];
+	size_t npids;
+};
+
+/* Usage of the servers when counting began. */
+static struct load_usage before;
+static uint64_t own_before;
+static struct options opt = { .port = 2049, .warm = 0.3, .seconds = 1.5 };
+
+static void
+usage(void)
+{
+	fprintf(stderr,
+	    "usage: load [-uc2] [-a address] [-p port] [-m mountport] "
+	    "[-s seconds] [-w warm-up]\n"
+	    "            [-P server-pid] -e export workload[@CONNSxDEPTH]\n"
+	    "       load -t directory    (make the tree there)\n"
+	    "       load -l              (list the workloads)\n"
+	    "-u UDP, -2 version 2, -c compare what is read\n");
+	exit(2);
+}
+
+static uint64_t
+own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void
+started(struct load *l)
+{
+	(void)l;
+	before = load_usage_of(opt.pids, opt.npids);
+	own_before = own_cpu_ns();
+}
+
+static void
+set_address(struct load *l, const char *text, uint16_t port)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST }, *ai;
+	char service[8];
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(text, service, &hints, &ai) != 0)
+		errx(1, "%s: not an address", text);
+	memcpy(&l->to, ai->ai_addr, ai->ai_addrlen);
+	l->to_len = ai->ai_addrlen;
+	freeaddrinfo(ai);
+}
+
+/* "getattr@4x8" */
+static void
+set_work(struct load *l, char *spec)
+{
+	char *at = strchr(spec, '@');
+
+	l->conns = 4;
+	l->depth = 8;
+	if (at != NULL) {
+		*at++ = '\0';
+		if (sscanf(at, "%ux%u", &l->conns, &l->depth) != 2)
+			usage();
+	}
+	if (l->conns < 1 || l->conns > LOAD_CONNS_MAX || l->depth < 1 ||
+	    l->depth > LOAD_SLOTS_MAX)
+		errx(1, "connections up to %d, outstanding up to %d",
+		    LOAD_CONNS_MAX, LOAD_SLOTS_MAX);
+	if ((l->work = load_work_find(spec)) == NULL)
+		errx(1, "no workload %s: load -l lists them", spec);
+}
+
+static void
+parse(struct load *l, int argc, char *argv[])
+{
+	const char *address = "127.0.0.1";
+	int c;
+
+	l->vers = 3;
+	while ((c = getopt(argc, argv, "2a:ce:lm:p:P:s:t:uw:")) != -1)
+		switch (c) {
+		case '2':
+			l->vers = 2;
+			break;
+		case 'a':
+			address = optarg;
+			break;
+		case 'c':
+			l->verify = true;
+			break;
+		case 'e':
+			opt.export = optarg;
+			break;
+		case 'l':
+			load_work_list();
+			exit(0);
+		case 'm':
+			opt.mountport = (uint16_t)strtoul(optarg, NULL, 10);
+			break;
+		case 'p':
+			opt.port = (uint16_t)strtoul(optarg, NULL, 10);
+			break;
+		case 'P':
+			if (opt.npids < PIDS_MAX)
+				opt.pids[opt.npids++] =
+				    (int)strtol(optarg, NULL, 10);
+			break;
+		case 's':
+			opt.seconds = strtod(optarg, NULL);
+			break;
+		case 't':
+			exit(load_tree_make(optarg) == 0 ? 0 : 1);
+		case 'u':
+			l->udp = true;
+			break;
+		case 'w':
+			opt.warm = strtod(optarg, NULL);
+			break;
+		default:
+			usage();
+		}
+	if (optind + 1 != argc || opt.export == NULL)
+		usage();
+	set_work(l, argv[optind]);
+	set_address(l, address, opt.port);
+}
+
+static void
+report(const struct load *l)
+{
+	struct load_usage after = load_usage_of(opt.pids, opt.npids);
+	double s = l->elapsed, ops = l->ops > 0 ? (double)l->ops : 1;
+
+	printf("{\"work\": \"%s\", \"vers\": %u, \"proto\": \"%s\", "
+	       "\"conns\": %u, \"depth\": %u, ",
+	    l->work->name, l->vers, l->udp ? "udp" : "tcp", l->conns, l->depth);
+	printf("\"seconds\": %.3f, \"ops_s\": %.0f, \"units_s\": %.0f, "
+	       "\"mb_s\": %.1f, ",
+	    s, (double)l->ops / s, (double)l->units / s,
+	    (double)l->bytes / s / 1e6);
+	printf("\"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, ",
+	    load_times_us(l->times, 0.50), load_times_us(l->times, 0.99),
+	    load_times_us(l->times, 1.0));
+	printf("\"cpu_us_op\": %.2f, \"rss_kib\": %llu, \"processes\": %u, "
+	       "\"client_us_op\": %.2f, ",
+	    (double)(after.cpu_ns - before.cpu_ns) / 1e3 / ops,
+	    (unsigned long long)after.rss_kib, after.processes,
+	    (double)(own_cpu_ns() - own_before) / 1e3 / ops);
+	printf(
+	    "\"retrans\": %llu, \"errors\": %llu, \"first_error\": \"%s\"}\n",
+	    (unsigned long long)l->retrans, (unsigned long long)l->errors,
+	    l->first_error);
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct load l;
+	struct rlimit files = { LOAD_CONNS_MAX + 64, LOAD_CONNS_MAX + 64 };
+
+	parse(&l, argc, argv);
+	if (setrlimit(RLIMIT_NOFILE, &files) == -1) {
+		getrlimit(RLIMIT_NOFILE, &files);
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	l.state = load_now_ns();
+	l.times = load_times_new();
+	l.started = started;
+	if (l.times == NULL ||
+	    load_tree_find(&l, opt.export, opt.mountport) == -1)
+		errx(1, "cannot use the export");
+	if (load_run(&l, opt.warm, opt.seconds) == -1)
+		err(1, "connections");
+	report(&l);
+	return l.errors != 0 || l.ops == 0;
+}

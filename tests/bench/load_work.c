@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The workloads: which request comes next. Names are those of the tables.
+ * Runs in: the load generator.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "load.h"
+
+#define NAME_FILE "f%05u"
+
+uint32_t
+load_random(struct load *l, uint32_t below)
+{
+	l->state = l->state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(((l->state >> 32) * below) >> 32);
+}
+
+static const struct load_fh *
+own_dir(const struct load *l, unsigned int conn)
+{
+	return &l->work_dir[conn % LOAD_DIRS];
+}
+
+static const struct load_fh *
+own_file(const struct load *l, unsigned int conn, const struct load_slot *s)
+{
+	return &l->work_file[conn % LOAD_DIRS][s->number];
+}
+
+static void
+next_null(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)l;
+	(void)conn;
+	s->op = LOAD_NULL;
+}
+
+static void
+next_getattr(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_GETATTR;
+	s->fh = &l->files[0];
+}
+
+static void
+next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_GETATTR;
+	s->fh = &l->files[load_random(l, LOAD_FILES)];
+}
+
+static void
+next_lookup(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_LOOKUP;
+	s->fh = &l->dir;
+	snprintf(s->name, sizeof(s->name), NAME_FILE,
+	    load_random(l, LOAD_FILES));
+}
+
+static void
+next_access(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_ACCESS;
+	s->fh = &l->files[load_random(l, 1000)];
+}
+
+static void
+next_setattr(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	s->op = LOAD_SETATTR;
+	s->fh = own_file(l, conn, s);
+	s->turn++;
+}
+
+static void
+next_read_random(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	uint32_t size = l->work->size;
+
+	(void)conn;
+	s->op = LOAD_READ;
+	s->fh = &l->big;
+	s->count = size;
+	s->offset = (uint64_t)load_random(l, LOAD_BIG_SIZE / size - 1) * size;
+}
+
+/* The slots of a connection share one walk through the file. */
+static void
+next_read_seq(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	uint32_t size = l->work->size, blocks = LOAD_BIG_SIZE / size - 1;
+
+	s->op = LOAD_READ;
+	s->fh = &l->big;
+	s->count = size;
+	s->offset =
+	    (uint64_t)((s->turn * l->depth + s->number + conn * (blocks / 4)) %
+		blocks) *
+	    size;
+	s->turn++;
+}
+
+static void
+write_on(struct load *l, unsigned int conn, struct load_slot *s,
+    uint32_t stable)
+{
+	uint32_t blocks = LOAD_WRITE_SPAN / l->work->size;
+
+	s->fh = own_file(l, conn, s);
+	s->count = l->work->size;
+	s->stable = stable;
+	s->op = LOAD_WRITE;
+	if (stable == 0 && l->vers == 3 && s->turn % (blocks + 1) == blocks)
+		s->op = LOAD_COMMIT;
+	else
+		s->offset =
+		    (uint64_t)(s->turn % (blocks + 1) % blocks) * l->work->size;
+	s->turn++;
+}
+
+static void
+next_write(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	write_on(l, conn, s, 0);
+}
+
+static void
+next_write_sync(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	write_on(l, conn, s, 2);
+}
+
+/* CREATE, WRITE of 2 KiB, REMOVE. */
+static void
+next_create(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	snprintf(s->name, sizeof(s->name), "new%02u", s->number);
+	switch (s->turn++ % 3) {
+	case 0:
+		s->op = LOAD_CREATE;
+		s->fh = own_dir(l, conn);
+		break;
+	case 1:
+		s->op = LOAD_WRITE;
+		s->fh = &s->made;
+		s->offset = 0;
+		s->count = 2048;
+		s->stable = 0;
+		break;
+	default:
+		s->op = LOAD_REMOVE;
+		s->fh = own_dir(l, conn);
+	}
+}
+
+/* To and fro; the first request makes what is renamed. */
+static void
+next_rename(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	const char *names = s->turn % 2 != 0 ? "ab" : "ba";
+
+	s->op = s->turn++ == 0 ? LOAD_CREATE : LOAD_RENAME;
+	s->fh = own_dir(l, conn);
+	snprintf(s->name, sizeof(s->name), "%c%02u",
+	    s->op == LOAD_CREATE ? 'a' : names[0], s->number);
+	snprintf(s->to, sizeof(s->to), "%c%02u", names[1], s->number);
+}
+
+static void
+next_list(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_LIST;
+	s->fh = &l->dir;
+}
+
+/* Reads or writes of 4 to 32 KiB, as files are in the wild. */
+static uint32_t
+some_size(struct load *l)
+{
+	static const uint32_t sizes[] = { 4096, 4096, 4096, 8192, 8192, 16384,
+		32768, 32768 };
+
+	return sizes[load_random(l, 8)];
+}
+
+/* The operations of a busy file server, in percent. */
+static void
+next_mix(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	static const struct {
+		uint32_t below;
+		void (*next)(struct load *, unsigned int, struct load_slot *);
+	} parts[] = { { 26, next_getattr10k }, { 50, next_lookup },
+		{ 68, next_read_random }, { 78, next_write },
+		{ 90, next_access }, { 94, next_setattr }, { 97, next_list } };
+	uint32_t dice = load_random(l, 100);
+	size_t i, n = sizeof(parts) / sizeof(parts[0]);
+
+	for (i = 0; i < n && dice >= parts[i].below; i++)
+		;
+	if (i == n) {
+		s->op = LOAD_FSSTAT;
+		s->fh = &l->root;
+		return;
+	}
+	parts[i].next(l, conn, s);
+	if (s->op == LOAD_READ || s->op == LOAD_WRITE)
+		s->count = some_size(l);
+}
+
+/* clang-format off */
+static const struct load_work works[] = {
+	{ "null",        0, 0, next_null, "NULL" },
+	{ "getattr",     0, 0, next_getattr, "GETATTR of one file" },
+	{ "getattr10k",  LOAD_NEEDS_FILES, 0, next_getattr10k,
+	  "GETATTR of random files of 10,000" },
+	{ "lookup",      0, 0, next_lookup, "LOOKUP of 10,000 names" },
+	{ "access",      LOAD_NEEDS_FILES, 0, next_access,
+	  "ACCESS of 1,000 files" },
+	{ "setattr",     LOAD_NEEDS_WORK, 0, next_setattr, "SETATTR of a mode" },
+	{ "read4k",      0, 4096, next_read_random, "READ 4 KiB, random" },
+	{ "read8k",      0, 8192, next_read_random, "READ 8 KiB, random" },
+	{ "read64k",     0, 65536, next_read_seq, "READ 64 KiB in order" },
+	{ "read1m",      0, 1u << 20, next_read_seq, "READ 1 MiB in order" },
+	{ "write4k",     LOAD_NEEDS_WORK, 4096, next_write, "WRITE 4 KiB, unstable" },
+	{ "write8k",     LOAD_NEEDS_WORK, 8192, next_write, "WRITE 8 KiB, unstable" },
+	{ "write64k",    LOAD_NEEDS_WORK, 65536, next_write,
+	  "WRITE 64 KiB, unstable" },
+	{ "write4ksync", LOAD_NEEDS_WORK, 4096, next_write_sync,
+	  "WRITE 4 KiB, FILE_SYNC" },
+	{ "create",      LOAD_NEEDS_WORK, 2048, next_create,
+	  "CREATE, WRITE 2 KiB, REMOVE" },
+	{ "rename",      LOAD_NEEDS_WORK, 0, next_rename, "RENAME to and fro" },
+	{ "readdirplus", LOAD_NEEDS_WHOLE, 0, next_list,
+	  "scans of 10,000 entries; the unit is an entry" },
+	{ "mix",         LOAD_NEEDS_FILES | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
+	  32768, next_mix, "what a busy file server is asked" },
+};
+/* clang-format on */
+
+const struct load_work *
+load_work_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+		if (strcmp(works[i].name, name) == 0)
+			return &works[i];
+	return NULL;
+}
+
+void
+load_work_list(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+		printf("%-12s %s\n", works[i].name, works[i].what);
+}

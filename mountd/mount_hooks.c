@@ -33,13 +33,23 @@ shown(char out[TEXT_SHOWN], const struct mount_path *p)
 	return log_text(out, TEXT_SHOWN, p->raw.data, p->raw.len);
 }
 
+/* A number for this client and this reason, different in all its bits. */
+static uint64_t
+line_key(const struct call_ctx *ctx, const struct addr *host)
+{
+	uint64_t k = addr_hash(host, false) ^ ctx->why_key;
+
+	k *= UINT64_C(0x9e3779b97f4a7c15);
+	return k ^ k >> 32;
+}
+
 static void
 log_refusal(const struct call_ctx *ctx, const struct rpc_call *call)
 {
 	char path[TEXT_SHOWN], from[ADDR_STRLEN];
 	const struct addr *host = &call->peer->from;
 
-	if (log_permit(addr_hash(host, false) ^ ctx->why_key))
+	if (log_permit(line_key(ctx, host)))
 		log_info("refused MNT %s from %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);
 }
@@ -53,7 +63,7 @@ note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 	if (!mount_list_add(ctx->state->list, host, ctx->mnt->clean))
 		return;
 	ctx->state->listed(true, host, ctx->mnt->clean);
-	if (log_permit(addr_hash(host, false) ^ ctx->why_key))
+	if (log_permit(line_key(ctx, host)))
 		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);
 }

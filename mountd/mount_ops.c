@@ -17,11 +17,12 @@
 #include "mount_table.h"
 #include "util.h"
 
-/* Reasons of op_mnt's own, beside those of mount_access(). */
-enum reason { BAD_PATH = 16, NOT_REACHED, NOT_THERE, NOT_SEALED, BUSY };
+/* Reasons of op_mnt's own, beside those of mount_access(); the last is as many
+ * as open_failed() has rows. */
+enum reason { BAD_PATH = 16, NOT_THERE, NOT_SEALED, BUSY, NOT_REACHED };
 
 static void
-explain(struct call_ctx *ctx, enum reason reason, const char *why)
+explain(struct call_ctx *ctx, unsigned int reason, const char *why)
 {
 	(void)snprintf(ctx->why, sizeof(ctx->why), "%s", why);
 	ctx->why_key = (uint64_t)reason << 16;
@@ -51,11 +52,12 @@ open_failed(struct call_ctx *ctx, int error)
 
 	for (i = 0; i < nitems(rows); i++) {
 		if (rows[i].error == error) {
-			explain(ctx, NOT_REACHED, rows[i].why);
+			explain(ctx, NOT_REACHED + (unsigned int)i,
+			    rows[i].why);
 			return rows[i].status;
 		}
 	}
-	explain(ctx, NOT_REACHED, strerror(error));
+	explain(ctx, NOT_REACHED + (unsigned int)i, strerror(error));
 	return MNTERR_IO;
 }
 

@@ -50,18 +50,16 @@ static struct worker the_worker;
 /* clang-format off */
 static const struct sandbox_call permitted[] = {
 	{ SYS_accept4,      true,  "take connections" },
-	{ SYS_getpeername,  true,  "who is at the other end" },
 	{ SYS_getsockname,  true,  "which of our addresses was asked" },
 	{ SYS_newfstatat,   true,  "is it a directory" },
 	{ SYS_openat2,      true,  "walk below an export, never through links" },
 	{ SYS_pread64,      true,  "read new exports" },
-	{ SYS_recvfrom,     true,  "read a record" },
+	{ SYS_readv,        true,  "read records" },
 	{ SYS_recvmmsg,     false, "read datagrams" },
 	{ SYS_recvmsg,      true,  "messages of the parent" },
 	{ SYS_sendmmsg,     true,  "answer datagrams" },
-	{ SYS_sendmsg,      false, "answer a record; messages to the parent" },
+	{ SYS_sendmsg,      false, "messages to the parent, long answers" },
 	{ SYS_setsockopt,   true,  "options of a new connection" },
-	{ SYS_shutdown,     true,  "end a connection" },
 };
 /* clang-format on */
 

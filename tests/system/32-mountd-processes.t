@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# The processes of mountd: titles, what the worker can do and see, and the
+# ways below an export: links, permissions, other filesystems, nested exports.
+. "${0%/*}/lib.sh"
+private "$@"
+need python3 python3
+need_daemons mountd
+
+call() { python3 "$top/tests/system/mount_call.py" 127.0.0.1 tcp "$@"; }
+export MOUNT_PORT=20048
+
+s=$T/srv
+mkdir -p "$s/x/open/deep" "$s/x/closed/in" "$s/x/mounted" "$s/x/nested/in" \
+    "$s/tmp" "$T/secret"
+chmod 700 "$s/x/closed"
+ln -s open "$s/x/link"
+ln -s "$T/secret" "$s/x/out"
+echo data >"$s/x/open/file"
+mkfifo "$s/x/pipe"
+mount -t tmpfs tmpfs "$s/x/mounted"
+mount -t tmpfs tmpfs "$s/tmp"
+mkdir "$s/x/mounted/in" "$s/tmp/in"
+all='127.0.0.1(rw,insecure)'
+exports "$s/x $all
+$s/x/nested $all
+$s/tmp $all"
+start mountd -R -p 20048 || bail "mountd did not start"
+mnt() { call 3 1 "$1" | cut -c1-8; }
+
+mnt "hex:2f$(printf 'a\n%%n%%s\033[2J' | xxd -p)" >/dev/null
+is "$(mnt "$s/x")" 00000000 'an export'
+is "$(mnt "$s/tmp")" 00000000 'an export on another filesystem'
+is "$(mnt "$s/x/nested")" 00000000 'a nested export'
+is "$(mnt "$s/x/nested/in")" 00000000 'below a nested export'
+is "$(mnt "$s/x/open/deep")" 00000000 'a subdirectory'
+is "$(mnt "$s/x/open/file")" 00000000 'a file'
+is "$(mnt "$s/tmp/in")" 00000000 'a subdirectory on the other filesystem'
+is "$(mnt "$s/x/link")" 0000000d 'a symbolic link inside'
+is "$(mnt "$s/x/link/deep")" 0000000d 'a path through a symbolic link'
+is "$(mnt "$s/x/out")" 0000000d 'a symbolic link out of the export'
+is "$(mnt "$s/x/open/../open")" 0000000d 'a path with ..'
+is "$(mnt "$s/x/../../secret")" 0000000d 'a path out of the export'
+is "$(mnt "$s/x/closed/in")" 0000000d 'where the user of mountd cannot go'
+is "$(mnt "$s/x/pipe")" 0000000d 'a pipe'
+is "$(mnt "$s/x/none")" 00000002 'what is not there'
+is "$(mnt "$s/x/open/file/more")" 00000014 'below a file'
+is "$(mnt "$s/x/mounted/in")" 00000002 'a filesystem mounted inside is hidden'
+is "$(mnt "$T/secret")" 0000000d 'what is not exported'
+is "$(mnt "$s")" 0000000d 'the directory above an export'
+like "$(cat "$T/mountd.log")" \
+    "refused MNT $s/x/closed/in from 127.0.0.1:[0-9]+: mountd's user cannot reach it" \
+    'the log says what is in the way'
+unlike "$(cat "$T/mountd.log")" "$(printf '\033')" 'no escape sequence in the log'
+like "$(cat "$T/mountd.log")" 'refused MNT /a.*%n%s' 'but the text, escaped'
+
+parent=${pid[mountd]}
+worker=$(pgrep -P "$parent")
+like "$(ps -o args= -p "$parent")" '^mountd: parent' 'title of the parent'
+like "$(ps -o args= -p "$worker")" '^mountd: worker' 'title of the worker'
+status=$(cat "/proc/$worker/status")
+for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+	like "$status" "^$set:	0000000000000000\$" "the worker has no capability ($set)"
+done
+like "$status" '^Seccomp:	2$' 'its system calls are filtered'
+like "$status" '^NoNewPrivs:	1$' 'it can gain nothing by execution'
+like "$status" '^Uid:	902	902	902	902$' 'it is _mountd'
+like "$status" '^Groups:	 ?$' 'it has no groups'
+root=$(ls "/proc/$worker/root")
+is "${root//[[:space:]]/}" tmp 'its root holds the exports and nothing else'
+check_not 'nothing beside the exports' ls "/proc/$worker/root$T/secret"
+check 'the exports are there' ls "/proc/$worker/root$s/x/open"
+unlike "$(readlink "/proc/$worker/ns/net")" "$(readlink /proc/$$/ns/net)" \
+    'it has a network of its own'
+unlike "$(ls -l "/proc/$worker/fd")" "$T/key" 'it has no key'
+done_testing

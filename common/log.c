@@ -280,35 +280,38 @@ log_permit(uint64_t key)
 	return yes;
 }
 
+/* Bytes of the escaped form. */
+static size_t
+escaped(unsigned char c)
+{
+	if (c < 0x20 || c >= 0x7f)
+		return 4;
+	return c == '\\' ? 2 : 1;
+}
+
 const char *
 log_text(char *out, size_t outsize, const void *bytes, size_t len)
 {
-	static const char hex[] = "01234567";
 	const unsigned char *in = bytes;
-	size_t i, n, need;
+	size_t i, n, room;
 
-	n = 0;
-	for (i = 0; i < len; i++) {
-		need = in[i] < 0x20 || in[i] >= 0x7f ? 4 :
-		    in[i] == '\\'		     ? 2 :
-						       1;
-		/* Leave room for "..." unless the rest surely fits. */
-		if (n + need + (i + 1 < len ? 3 : 0) + 1 > outsize)
-			break;
-		if (need > 1)
+	for (i = n = 0; i < len && n < outsize; i++)
+		n += escaped(in[i]);
+	room = n < outsize ? n : outsize - (outsize > 4 ? 4 : 1);
+	for (i = n = 0; i < len && escaped(in[i]) <= room - n; i++) {
+		if (escaped(in[i]) > 1)
 			out[n++] = '\\';
-		if (need == 4) {
-			out[n++] = hex[in[i] >> 6];
-			out[n++] = hex[in[i] >> 3 & 7];
-			out[n++] = hex[in[i] & 7];
+		if (escaped(in[i]) == 4) {
+			out[n++] = (char)('0' + (in[i] >> 6));
+			out[n++] = (char)('0' + (in[i] >> 3 & 7));
+			out[n++] = (char)('0' + (in[i] & 7));
 		} else
 			out[n++] = (char)in[i];
 	}
-	if (i < len && n + 4 <= outsize) {
+	if (i < len && outsize > 4) {
 		memcpy(out + n, "...", 3);
 		n += 3;
 	}
-	if (outsize > 0)
-		out[n] = '\0';
+	out[n] = '\0';
 	return out;
 }

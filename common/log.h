@@ -45,7 +45,7 @@ bool log_permit(uint64_t key);
 
 /*
  * Escapes len bytes from a peer into out (vis(3) style, cut with "..." at
- * outsize); returns out.
+ * outsize, which is not 0); returns out.
  */
 const char *log_text(char *out, size_t outsize, const void *bytes, size_t len);
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The log: what a line looks like, what peers can do to it, and how much.
+ * Runs in: tests.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "tap.h"
+
+static char text[65536];
+static int saved = -1, pipes[2];
+
+/* From here on standard error is ours to read. */
+static void
+capture(void)
+{
+	if (pipe(pipes) == -1)
+		BAIL_OUT("pipe");
+	fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+	saved = dup(STDERR_FILENO);
+	dup2(pipes[1], STDERR_FILENO);
+}
+
+static const char *
+captured(void)
+{
+	ssize_t n;
+
+	n = read(pipes[0], text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(pipes[0]);
+	close(pipes[1]);
+	return text;
+}
+
+static void
+test_lines(void)
+{
+	char longest[3000];
+
+	capture();
+	log_info("exports: %d entries", 3);
+	is(captured(), "testd: exports: 3 entries\n", "name and message");
+	log_role("worker");
+	capture();
+	errno = ENOENT;
+	log_warn("exports");
+	is(captured(), "testd: worker: exports: No such file or directory\n",
+	    "role, message and errno");
+	cmp_ok(errno, "==", ENOENT, "errno survives");
+	capture();
+	log_warnx("plain");
+	is(captured(), "testd: worker: plain\n", "without errno");
+	capture();
+	log_debug("quiet");
+	is(captured(), "", "no debug lines unless asked");
+	log_set_verbose(1);
+	cmp_ok(log_verbose(), "==", 1, "verbosity is kept");
+	capture();
+	log_debug("loud");
+	is(captured(), "testd: worker: loud\n", "debug lines when asked");
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	capture();
+	errno = EIO;
+	log_warn("%s", longest);
+	cmp_ok(strlen(captured()), "<", 1100, "a long line is cut");
+	ok(text[strlen(text) - 1] == '\n', "but ends as one");
+}
+
+static void
+test_journal(void)
+{
+	char value[64];
+	struct stat st;
+
+	capture();
+	fstat(STDERR_FILENO, &st);
+	snprintf(value, sizeof(value), "%llu:%llu",
+	    (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", value, 1);
+	log_init("testd");
+	log_warnx("worse");
+	log_info("normal");
+	is(captured(), "<4>testd: worker: worse\n<6>testd: worker: normal\n",
+	    "the journal gets levels");
+	setenv("JOURNAL_STREAM", "1:1", 1);
+	log_init("testd");
+	capture();
+	log_info("normal");
+	is(captured(), "testd: worker: normal\n", "a stale variable does not");
+	unsetenv("JOURNAL_STREAM");
+}
+
+static void
+test_fatal(void)
+{
+	capture();
+	dies_ok(fatalx("the end"), "fatalx ends the process");
+	dies_ok((errno = EPERM, fatal("the end")), "fatal too");
+	is(captured(),
+	    "testd: worker: the end\n"
+	    "testd: worker: the end: Operation not permitted\n",
+	    "after saying why");
+}
+
+static void
+test_text(void)
+{
+	char out[16], tiny[3], none[1] = { '!' };
+
+	is(log_text(out, sizeof(out), "plain", 5), "plain", "plain text");
+	is(log_text(out, sizeof(out), "a\nb\x80\\", 5), "a\\012b\\200\\\\",
+	    "control, high and backslash are escaped");
+	is(log_text(out, sizeof(out), "%n%s", 4), "%n%s",
+	    "percent is for printf to ignore");
+	is(log_text(out, sizeof(out), "0123456789abcdef", 16),
+	    "0123456789ab...", "too long is cut");
+	is(log_text(out, sizeof(out), "0123456789abcde", 15), "0123456789abcde",
+	    "what just fits is not");
+	is(log_text(out, sizeof(out), "\1\2\3\4\5", 5), "\\001\\002\\003...",
+	    "an escape is not cut in the middle");
+	is(log_text(tiny, sizeof(tiny), "abcdef", 6), "ab", "no room for dots");
+	is(log_text(none, sizeof(none), "abcdef", 6), "", "room for the end");
+}
+
+static void
+test_permit(void)
+{
+	unsigned int i, n;
+	const char *said;
+
+	ok(log_permit(7), "a first line about something");
+	ok(!log_permit(7), "not a second one");
+	ok(log_permit(8), "one about something else");
+	for (i = n = 0; i < 1000; i++)
+		if (log_permit(1000 + i))
+			n++;
+	cmp_ok(n, "<=", 2 * LOG_BURST, "a flood is cut to a burst a second");
+	/* A new second, a new line: it is preceded by the count. */
+	capture();
+	for (i = 0; i < 3000 && !log_permit(100000 + 97 * i); i++)
+		usleep(1000);
+	said = captured();
+	ok(i < 3000, "in the next second lines are permitted again");
+	like(said, "lines about peers suppressed", "and the loss is told");
+}
+
+static void
+test_syslog(void)
+{
+	log_to_syslog();
+	log_to_syslog();
+	log_info("test: a line for the syslog");
+	pass("logging to syslog works, with or without a syslogd");
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	log_init("testd");
+	test_lines();
+	test_journal();
+	test_fatal();
+	test_text();
+	test_permit();
+	test_syslog();
+	done_testing();
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * File threads: jobs run once, end in the loop, and the queue is bounded.
+ * Runs in: tests.
+ */
+#include <stdatomic.h>
+
+#include <event2/event.h>
+
+#include "rpc_pool.h"
+#include "tap.h"
+
+#define THREADS 4
+#define JOBS	1000
+#define QUEUE	64
+
+struct counted {
+	struct rpc_job job;
+	unsigned int ran, done, thread;
+};
+
+static struct counted jobs[JOBS];
+static atomic_uint inits;
+static unsigned int finished;
+static _Thread_local unsigned int my_number;
+
+static void
+init(void *arg, unsigned int thread)
+{
+	my_number = thread;
+	atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+static void
+run(struct rpc_job *job, unsigned int thread)
+{
+	struct counted *c = (struct counted *)(void *)job;
+
+	c->ran++;
+	c->thread = thread == my_number ? thread : 0;
+}
+
+static void
+done(struct rpc_job *job)
+{
+	((struct counted *)(void *)job)->done++;
+	finished++;
+}
+
+int
+main(void)
+{
+	struct event_base *base;
+	struct rpc_pool *pool;
+	unsigned int i, bad;
+
+	plan(NO_PLAN);
+	base = event_base_new();
+	pool = rpc_pool_new(base, THREADS, QUEUE, init, &inits);
+	cmp_ok(atomic_load(&inits), "==", THREADS, "every thread had its init");
+	for (i = 0; i < JOBS; i++) {
+		jobs[i].job.run = run;
+		jobs[i].job.done = done;
+		while (!rpc_pool_submit(pool, &jobs[i].job))
+			(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	}
+	while (finished < JOBS - QUEUE)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	rpc_pool_free(pool);
+	cmp_ok(finished, "==", JOBS, "closing lets all jobs finish");
+	for (i = bad = 0; i < JOBS; i++)
+		if (jobs[i].ran != 1 || jobs[i].done != 1 ||
+		    jobs[i].thread < 1 || jobs[i].thread > THREADS)
+			bad++;
+	cmp_ok(bad, "==", 0, "each ran once, on a thread that knew its number");
+	rpc_pool_free(NULL);
+	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL), "no threads at all");
+	dies_ok(rpc_pool_new(base, RPC_POOL_THREADS_MAX + 1, 1, NULL, NULL),
+	    "too many threads");
+	event_base_free(base);
+	done_testing();
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The pipeline in memory: outcomes, hooks, cache, file threads. What refusals
+ * look like on the wire is in tests/wire/stub2.
+ * Runs in: tests.
+ */
+#include <arpa/inet.h>
+
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "log.h"
+#include "rpc_cache.h"
+#include "rpc_pool.h"
+#include "stub.h"
+#include "tap.h"
+
+static struct rpc_server *server;
+static uint8_t msg[4096], out[4096], late[4096];
+static size_t outlen, latelen;
+static unsigned int nlate;
+
+static void
+on_late(const struct rpc_origin *o, const uint8_t *reply, size_t len)
+{
+	ok(o->ticket == 42, "a late reply knows where it goes");
+	memcpy(late, reply, len);
+	latelen = len;
+	nlate++;
+}
+
+static struct rpc_origin
+origin(void)
+{
+	struct rpc_origin o = { .reply = on_late, .ticket = 42 };
+
+	(void)addr_parse(&o.peer.from, "192.0.2.1:700");
+	o.peer.max_reply = sizeof(out);
+	return o;
+}
+
+static enum rpc_verdict
+serve(uint32_t xid, enum stub_proc proc, uint32_t arg, size_t cap)
+{
+	struct rpc_origin o = origin();
+	size_t len;
+
+	arg = htonl(arg);
+	len = stub_message(msg, sizeof(msg), xid, proc, &arg, 4);
+	outlen = 0;
+	return rpc_serve(server, &o, msg, len, out, cap, &outlen);
+}
+
+static uint32_t
+word(const uint8_t *reply, size_t i)
+{
+	uint32_t v;
+
+	memcpy(&v, reply + 4 * i, sizeof(v));
+	return ntohl(v);
+}
+
+static void
+test_outcomes(void)
+{
+	cmp_ok(serve(1, STUB_NULL, 0, sizeof(out)), "==", RPC_ANSWERED, "NULL");
+	cmp_ok(outlen, "==", RPC_REPLY_HEADER, "is a bare header");
+	cmp_ok(serve(1, STUB_OVERFLOW, 0, sizeof(out)), "==", RPC_ANSWERED,
+	    "a result that does not fit");
+	ok(outlen == RPC_REPLY_HEADER && word(out, 5) == RPC_SYSTEM_ERR,
+	    "is a SYSTEM_ERR without leftovers");
+	cmp_ok(serve(1, STUB_BYTES, 1000, sizeof(out)), "==", RPC_ANSWERED,
+	    "data in place");
+	ok(outlen == 24 + 4 + 1000 && word(out, 6) == 1000 && out[29] == 31,
+	    "is in the reply");
+	cmp_ok(serve(1, STUB_BYTES, 1000, 500), "==", RPC_ANSWERED,
+	    "more data than there is room");
+	ok(word(out, 5) == RPC_SYSTEM_ERR, "is a SYSTEM_ERR");
+	cmp_ok(serve(1, STUB_HOLE, 0, sizeof(out)), "==", RPC_ANSWERED,
+	    "a hole in the table");
+	ok(word(out, 5) == RPC_PROC_UNAVAIL, "is PROC_UNAVAIL");
+	cmp_ok(serve(1, STUB_NULL, 0, 23), "==", RPC_DROP,
+	    "no room for any reply: no reply");
+	cmp_ok(serve(1, STUB_HOLE, 0, 23), "==", RPC_DROP, "nor for a refusal");
+	cmp_ok(serve(1, STUB_NULL, 0, 24), "==", RPC_ANSWERED,
+	    "room for just a header");
+}
+
+static void
+test_hooks(void)
+{
+	stub_begun = stub_ended = 0;
+	(void)serve(1, STUB_NULL, 0, sizeof(out));
+	ok(stub_begun == 1 && stub_ended == 1, "begin and end, once each");
+	(void)serve(1, STUB_ECHO, 9999, sizeof(out));
+	ok(word(out, 5) == RPC_GARBAGE_ARGS, "arguments that cannot be read");
+	ok(stub_begun == 2 && stub_ended == 2, "have a begin and an end too");
+	stub_auth = AUTH_TOOWEAK;
+	(void)serve(1, STUB_NULL, 0, sizeof(out));
+	stub_auth = AUTH_OK;
+	ok(outlen == 20 && word(out, 2) == RPC_MSG_DENIED &&
+		word(out, 4) == AUTH_TOOWEAK,
+	    "begin can deny a call");
+	ok(stub_begun == 3 && stub_ended == 2, "which then has no end");
+}
+
+static void
+test_cached(struct rpc_cache *cache)
+{
+	rpc_server_set_cache(server, cache);
+	stub_executed = 0;
+	(void)serve(7, STUB_COUNT, 5, sizeof(out));
+	ok(word(out, 6) == 1, "executed once");
+	cmp_ok(serve(7, STUB_COUNT, 5, sizeof(out)), "==", RPC_ANSWERED,
+	    "the same again");
+	ok(word(out, 6) == 1 && stub_executed == 1, "is not executed again");
+	cmp_ok(serve(7, STUB_COUNT, 5, 25), "==", RPC_DROP,
+	    "a kept reply that does not fit is not sent");
+	(void)serve(8, STUB_COUNT, 5, sizeof(out));
+	ok(word(out, 6) == 2, "another call is");
+	(void)serve(8, STUB_NULL, 0, sizeof(out));
+	(void)serve(8, STUB_NULL, 0, sizeof(out));
+	cmp_ok(rpc_cache_stats(cache)->misses, "==", 2,
+	    "only rows that want it are looked up");
+	rpc_server_set_cache(server, NULL);
+}
+
+static void
+wait_late(struct event_base *base, unsigned int n)
+{
+	while (nlate < n)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+}
+
+static void
+test_late(struct event_base *base, struct rpc_pool *pool)
+{
+	struct rpc_cache *cache;
+
+	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_ANSWERED,
+	    "without file threads a call may wait");
+	rpc_server_set_pool(server, pool);
+	stub_ended = nlate = 0;
+	cmp_ok(serve(9, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	    "with them it is answered later");
+	cmp_ok(rpc_server_in_flight(server), "==", 1, "one is in flight");
+	stub_go(1);
+	wait_late(base, 1);
+	ok(latelen == 28 && word(late, 0) == 9 && word(late, 6) == 1,
+	    "it was executed on file thread 1");
+	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
+	cmp_ok(stub_ended, "==", 1, "it had one end");
+
+	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	    "one on the thread");
+	stub_wait_for(1);
+	cmp_ok(serve(2, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	    "one in the queue");
+	cmp_ok(serve(3, STUB_WAIT, 0, sizeof(out)), "==", RPC_BUSY,
+	    "no room for a third");
+	stub_go(2);
+	wait_late(base, 3);
+
+	cache = rpc_cache_new(16);
+	rpc_server_set_cache(server, cache);
+	stub_executed = 0;
+	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_LATE,
+	    "a cached call on a thread");
+	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DROP,
+	    "its repeat is dropped meanwhile");
+	stub_wait_for(1);
+	(void)serve(2, STUB_WAIT, 0, sizeof(out));
+	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_BUSY,
+	    "another finds no room");
+	stub_go(2);
+	wait_late(base, 5);
+	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_ANSWERED,
+	    "afterwards the repeat is answered");
+	cmp_ok(stub_executed, "==", 1, "and was executed once");
+	stub_go(1);
+	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_LATE,
+	    "what found no room is new when it comes again");
+	wait_late(base, 6);
+	rpc_server_set_cache(server, NULL);
+	rpc_cache_free(cache);
+}
+
+int
+main(void)
+{
+	struct rpc_cache *cache;
+	struct event_base *base;
+	struct rpc_pool *pool;
+
+	plan(NO_PLAN);
+	log_init("test");
+	server = rpc_server_new(stub_progs, 1, &stub_hooks);
+	test_outcomes();
+	test_hooks();
+	cache = rpc_cache_new(16);
+	test_cached(cache);
+	rpc_cache_free(cache);
+	log_set_verbose(2);
+	(void)serve(1, STUB_NULL, 0, sizeof(out));
+	log_set_verbose(0);
+	base = event_base_new();
+	pool = rpc_pool_new(base, 1, 1, NULL, NULL);
+	test_late(base, pool);
+	rpc_pool_free(pool);
+	event_base_free(base);
+	rpc_server_free(server);
+	rpc_server_free(NULL);
+	done_testing();
+}

@@ -24,6 +24,7 @@
 
 #define LOG_LINE_MAX 1024
 #define LOG_KEYS_MAX 256 /* keys remembered by log_permit() */
+#define LOG_KEYS_SET 8 /* places a key may be in */
 
 static struct {
 	const char *name;
@@ -241,18 +242,35 @@ log_debug(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Two keys on one slot quiet each other: the table never grows. */
+/* The place of key, or the one of its set that is free first. */
+static size_t
+slot_of(uint64_t key)
+{
+	size_t first, i, best;
+
+	first = (size_t)(key % LOG_KEYS_MAX) & ~(size_t)(LOG_KEYS_SET - 1);
+	best = first;
+	for (i = first; i < first + LOG_KEYS_SET; i++) {
+		if (gate.keys[i].key == key)
+			return i;
+		if (gate.keys[i].until < gate.keys[best].until)
+			best = i;
+	}
+	return best;
+}
+
 static bool
 permit(uint64_t key, time_t now, unsigned long *missed)
 {
 	size_t slot;
 
-	slot = (size_t)(key % LOG_KEYS_MAX);
+	slot = slot_of(key);
 	if (now != gate.second) {
 		gate.second = now;
 		gate.lines = 0;
 	}
-	if (gate.keys[slot].until > now || gate.lines >= LOG_BURST) {
+	if ((gate.keys[slot].key == key && gate.keys[slot].until > now) ||
+	    gate.lines >= LOG_BURST) {
 		gate.suppressed++;
 		return false;
 	}

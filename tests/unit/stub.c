@@ -68,6 +68,17 @@ stub_wait_for(unsigned int n)
 	pthread_mutex_unlock(&gate.lock);
 }
 
+int
+stub_waiting(void)
+{
+	int n;
+
+	pthread_mutex_lock(&gate.lock);
+	n = (int)gate.waiting;
+	pthread_mutex_unlock(&gate.lock);
+	return n;
+}
+
 static void
 wait_for_ticket(void)
 {

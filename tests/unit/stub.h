@@ -37,6 +37,7 @@ extern enum rpc_auth_stat stub_auth;
 void stub_go(unsigned int n);
 /* Waits until n calls wait on file threads. */
 void stub_wait_for(unsigned int n);
+int stub_waiting(void);
 
 /* A server in a thread: fds of its sockets to talk to. */
 struct stub_server {

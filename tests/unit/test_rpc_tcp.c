@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Streams: framing, pipelining, limits, late replies.
+ * Streams over real sockets: framing, pipelining, late replies, fairness. The
+ * limits are in test_rpc_conn.c.
  * Runs in: tests.
  */
+#include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <stdlib.h>
@@ -12,42 +15,264 @@
 #include "stub.h"
 #include "tap.h"
 
-static void
-basics(void)
+static uint8_t buf[1 << 20];
+
+/* A framed call in buf; its length. */
+static size_t
+framed(uint32_t xid, enum stub_proc proc, uint32_t arg)
 {
-	struct stub_server s = { .limits = rpc_limits_default, .cache = 64 };
+	size_t len;
+
+	arg = htonl(arg);
+	len = stub_message(buf + 4, 256, xid, proc, &arg, 4);
+	stub_mark(buf, len, true);
+	return 4 + len;
+}
+
+/* Reads a whole reply of at most 64 bytes; its first word, or 0 at the end. */
+static uint32_t
+reply_xid(int fd)
+{
+	uint8_t in[68];
+	uint32_t mark, xid;
+
+	if (recv(fd, &mark, 4, MSG_WAITALL) != 4)
+		return 0;
+	mark = ntohl(mark) & 0x7fffffff;
+	if (mark > sizeof(in) || recv(fd, in, mark, MSG_WAITALL) != (int)mark)
+		return 0;
+	memcpy(&xid, in, 4);
+	return ntohl(xid);
+}
+
+static void
+test_kinds(const struct stub_server *s)
+{
 	uint32_t out[8];
 	const char *why;
 	int fd;
 
+	fd = stub_tcp(s);
+	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
+	    "a call over tcp");
+	cmp_ok(out[0], "==", RPC_TCP, "is seen as one");
+	ok(out[4] == 0x7f000001 && out[5] == s->tcp_port, "and what it asked");
+	close(fd);
+	fd = stub_unix(s);
+	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
+	    "a call over a unix socket");
+	cmp_ok(out[0], "==", RPC_UNIX, "is seen as one");
+	cmp_ok(out[2], "==", getuid(), "with the user at the other end");
+	close(fd);
+}
+
+/* ABUSE 5 and 4: the mark in single bytes; the call in single bytes. */
+static void
+test_pieces(const struct stub_server *s)
+{
+	uint8_t tiny[5];
+	size_t i, len;
+	int fd;
+
+	fd = stub_tcp(s);
+	len = framed(11, STUB_NULL, 0);
+	for (i = 0; i < len; i++)
+		(void)send(fd, buf + i, 1, 0);
+	cmp_ok(reply_xid(fd), "==", 11, "a record sent byte by byte");
+	len = framed(12, STUB_NULL, 0);
+	for (i = 4; i < len; i++) {
+		stub_mark(tiny, 1, i + 1 == len);
+		tiny[4] = buf[i];
+		(void)send(fd, tiny, 5, 0);
+	}
+	cmp_ok(reply_xid(fd), "==", 12, "a record in fragments of one byte");
+	close(fd);
+}
+
+/* ABUSE 7: 10,000 calls in one burst. */
+static void
+test_burst(const struct stub_server *s)
+{
+	uint32_t xid, got, bad;
+	size_t len, at;
+	ssize_t n;
+	int fd;
+
+	fd = stub_tcp(s);
+	len = 0;
+	for (xid = 1; xid <= 10000; xid++) {
+		uint8_t one[64];
+
+		at = stub_message(one + 4, 60, xid, STUB_NULL, NULL, 0);
+		stub_mark(one, at, true);
+		memcpy(buf + len, one, at + 4);
+		len += at + 4;
+	}
+	for (at = 0, got = bad = 0; at < len; at += (size_t)n) {
+		n = send(fd, buf + at, len - at, MSG_DONTWAIT);
+		if (n > 0)
+			continue;
+		n = 0;
+		if (reply_xid(fd) != ++got)
+			bad++;
+	}
+	while (got < 10000)
+		if (reply_xid(fd) != ++got)
+			bad++;
+	cmp_ok(bad, "==", 0, "10,000 calls at once: all answered, in order");
+	close(fd);
+}
+
+/* ABUSE 9 and 16. */
+static void
+test_ends(const struct stub_server *s)
+{
+	uint8_t byte;
+	size_t len;
+	int fd;
+
+	fd = stub_tcp(s);
+	(void)send(fd, buf, framed(21, STUB_NULL, 0), 0);
+	shutdown(fd, SHUT_WR);
+	cmp_ok(reply_xid(fd), "==", 21, "a half-closed peer gets its reply");
+	cmp_ok(recv(fd, &byte, 1, 0), "==", 0, "and then the end");
+	close(fd);
+
+	fd = stub_tcp(s);
+	(void)framed(22, STUB_NULL, 0);
+	len = s->limits.record_max;
+	memset(buf + 64, 0xee, sizeof(buf) - 64);
+	stub_mark(buf, len, true);
+	(void)send(fd, buf, sizeof(buf), 0);
+	for (len -= sizeof(buf) - 4; len > 0; len--)
+		(void)send(fd, "\xee", 1, len > 1 ? MSG_MORE : 0);
+	cmp_ok(reply_xid(fd), "==", 22, "trailing garbage changes nothing");
+	close(fd);
+
+	fd = stub_tcp(s);
+	(void)send(fd, "\x80\0\0\4junk", 8, 0);
+	cmp_ok(recv(fd, &byte, 1, 0), "==", 0, "what is not RPC is cut off");
+	close(fd);
+}
+
+static void
+test_large(const struct stub_server *s)
+{
+	static uint32_t data[STUB_DATA / 4];
+	uint32_t *out, n;
+	const char *why;
+	size_t i;
+	int fd;
+
+	fd = stub_tcp(s);
+	out = malloc(sizeof(data));
+	if (out == NULL)
+		BAIL_OUT("no memory");
+	data[0] = htonl(1000000);
+	for (i = 1; i < 250001; i++)
+		data[i] = (uint32_t)i * 2654435761u;
+	n = 250001;
+	cmp_ok(stub_call(fd, true, STUB_ECHO, data, 4 * n, out, n, &why),
+	    "==", n, "a megabyte there and back");
+	for (i = 1; i < n && htonl(out[i]) == data[i];)
+		i++;
+	cmp_ok(i, "==", n, "and all of it the same");
+	n = htonl(1040000);
+	cmp_ok(stub_call(fd, true, STUB_BYTES, &n, 4, out, 1, &why),
+	    "==", 260001, "a megabyte made in place");
+	free(out);
+	close(fd);
+}
+
+static void
+test_late(void)
+{
+	struct stub_server s = {
+		.limits = rpc_limits_default, .threads = 2, .queue = 2
+	};
+	uint32_t xid, seen;
+	size_t len;
+	int fd, gone;
+
 	stub_start(&s);
 	fd = stub_tcp(&s);
-	cmp_ok(stub_call(fd, true, STUB_NULL, NULL, 0, out, 0, &why), "==", 0,
-	    "NULL over tcp");
-	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
-	    "WHO over tcp");
-	cmp_ok(out[0], "==", RPC_TCP, "kind");
-	close(fd);
-	fd = stub_udp(&s);
-	cmp_ok(stub_call(fd, false, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
-	    "WHO over udp");
-	cmp_ok(out[0], "==", RPC_UDP, "kind");
-	cmp_ok(out[4], "==", 0x7f000001, "address asked");
-	cmp_ok(out[5], "==", s.udp_port, "port asked");
-	close(fd);
-	fd = stub_unix(&s);
-	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
-	    "WHO over a unix socket");
-	cmp_ok(out[0], "==", RPC_UNIX, "kind");
-	cmp_ok(out[2], "==", getuid(), "uid of the peer");
+	(void)send(fd, buf, framed(1, STUB_WAIT, 0), 0);
+	stub_wait_for(1);
+	(void)send(fd, buf, framed(2, STUB_NULL, 0), 0);
+	cmp_ok(reply_xid(fd), "==", 2, "a call overtakes one that waits");
+	gone = stub_tcp(&s);
+	(void)send(gone, buf, framed(3, STUB_WAIT, 0), 0);
+	stub_wait_for(2);
+	close(gone);
+	stub_go(2);
+	cmp_ok(reply_xid(fd), "==", 1, "which is answered in the end");
+
+	/* More than threads and queue hold: the rest has to wait. */
+	for (xid = 10, len = 0; xid < 42; xid++) {
+		uint8_t one[128];
+		size_t n;
+
+		n = stub_message(one + 4, 124, xid, STUB_WAIT, NULL, 0);
+		stub_mark(one, n, true);
+		memcpy(buf + len, one, n + 4);
+		len += n + 4;
+	}
+	(void)send(fd, buf, len, 0);
+	shutdown(fd, SHUT_WR);
+	stub_go(32);
+	for (xid = 10, seen = 0; xid < 42; xid++)
+		seen |= UINT32_C(1) << ((reply_xid(fd) - 10) & 31);
+	cmp_ok(seen, "==", 0xffffffff, "no call is lost when threads are full");
 	close(fd);
 	stub_stop(&s);
+}
+
+/* A UDP call while another client asks for megabytes as fast as it can. */
+static void
+test_fairness(const struct stub_server *s)
+{
+	const char *why;
+	uint32_t out[1], n = htonl(8192);
+	int64_t start, took, best;
+	int fd, udp, i, j;
+	ssize_t got;
+	size_t len;
+
+	fd = stub_tcp(s);
+	udp = stub_udp(s);
+	best = 1000000;
+	for (i = 0; i < 20; i++) {
+		len = framed(1, STUB_BYTES, 1000000);
+		for (j = 0; j < 16; j++)
+			(void)send(fd, buf, len, MSG_DONTWAIT);
+		start = stub_ms();
+		if (stub_call(udp, false, STUB_BYTES, &n, 4, out, 1, &why) < 0)
+			break;
+		took = stub_ms() - start;
+		best = took < best ? took : best;
+		while ((got = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+			;
+	}
+	ok(i == 20 && best <= 20, "8 KiB by UDP beside a stream: %lld ms",
+	    (long long)best);
+	close(fd);
+	close(udp);
 }
 
 int
 main(void)
 {
+	struct stub_server s = { .limits = rpc_limits_default, .cache = 64 };
+
 	plan(NO_PLAN);
-	basics();
+	stub_start(&s);
+	test_kinds(&s);
+	test_pieces(&s);
+	test_burst(&s);
+	test_ends(&s);
+	test_large(&s);
+	test_fairness(&s);
+	stub_stop(&s);
+	test_late();
 	done_testing();
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A server against a model of it: random operations, each with the answer the
+ * model expects. Knows only how to make a call, so the server may be in this
+ * process or at the other end of a socket.
+ * Runs in: tests.
+ */
+#ifndef NFS_MODEL_H
+#define NFS_MODEL_H
+
+#include "../../nfsd/nfs.h"
+
+#define NFS_MODEL_SIZE 200000 /* largest file */
+
+struct nfs_model {
+	/* The results of a call (until the next), or a failed cursor. */
+	struct xdr_in (*call)(void *arg, uint32_t vers, uint32_t proc,
+	    const void *args, size_t len);
+	void *arg;
+	struct fh dir; /* an empty directory the caller may write */
+	unsigned int seed;
+};
+
+/*
+ * Reads, writes, cuts and commits one file in both versions (as fsx does) and
+ * compares with memory. The number of operations done before the first
+ * difference, which is said by diag().
+ */
+unsigned int nfs_model_data(const struct nfs_model *, unsigned int ops);
+/*
+ * Makes, links, renames and removes in one directory, doing the same with
+ * system calls in the local directory beside, and compares every status and at
+ * the end the trees.
+ */
+unsigned int nfs_model_names(const struct nfs_model *, int beside,
+    unsigned int ops);
+
+#endif

@@ -426,6 +426,10 @@ seal_one(struct broker *b, const struct source *dir,
 			e->cross ? 0 : e->mount_id, &plain) == -1)
 			return -1;
 	} else {
+		if (!e->cross && fh_fs_mount(fd) != e->mount_id) {
+			errno = EXDEV;
+			return -1;
+		}
 		table = fs_export_table(e);
 		if (table == NULL ||
 		    inode_table_identify(table, &dir->plain, name, fd, &id) ==

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The broker against a worker that was taken over: only what was sealed, only
+ * as who the export allows, only with the broker's own flags; and against one
+ * that makes sense, over a socket.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "door_fixture.h"
+#include "ipc.h"
+#include "tap.h"
+#include "util.h"
+
+static struct fh_keys keys;
+static struct broker *broker;
+static struct fs_exports *exports;
+static struct broker_client *client;
+static int root;
+
+static void
+fresh(const char *options, enum fs_mode mode)
+{
+	struct exports *ex =
+	    fixture_exports("%s *(%s)\n", fixture_dir(), options);
+	int fd = dup(root);
+
+	broker_client_free(client);
+	broker_free(broker);
+	broker = broker_new(&keys, mode);
+	exports = fs_exports_new(ex, &fd, true);
+	broker_set_exports(broker, exports);
+	client = broker_client_new(-1, broker_channel_new(broker));
+}
+
+/* The broker acts in this thread: be who we were. */
+static bool
+myself(void)
+{
+	struct fs_cred self = { .uid = (uint32_t)geteuid(),
+		.gid = (uint32_t)getegid() };
+	struct fs_acting acting;
+
+	fs_cred_init(&acting, geteuid() == 0 ? FS_MULTI : FS_SQUASH);
+	return fs_cred_switch(&acting, &self) == 0;
+}
+
+/* The sealed handle of a name in the root. */
+static struct fh
+sealed(const char *name, bool utf16, struct fh *top)
+{
+	struct broker_seal q = { .export_id = exports->list[0].id,
+		.utf16 = utf16 };
+	struct broker_sealed a;
+	int fd = openat(root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	memset(&a, 0, sizeof(a));
+	(void)broker_client_seal(client, &q, NULL, NULL, &a);
+	q.dir = a.list[0].fh;
+	if (top != NULL)
+		*top = q.dir;
+	q.n = 1;
+	if (broker_client_seal(client, &q, &name, &fd, &a) == -1 ||
+	    a.list[0].error != 0)
+		diag("seal %s: %s", name, strerror(a.list[0].error));
+	close(fd);
+	return a.list[0].fh;
+}
+
+static int
+open_as(const struct fh *fh, enum broker_want want, uint32_t uid)
+{
+	struct broker_open q = {
+		.fh = *fh, .want = want, .uid = uid, .gid = uid
+	};
+	bool readable;
+
+	return broker_client_open(client, &q, &readable);
+}
+
+/* Succeeds with these flags. */
+static bool
+opens(const struct fh *fh, enum broker_want want, uint32_t uid, int flags)
+{
+	int fd = open_as(fh, want, uid), got;
+
+	if (fd == -1) {
+		diag("open: %s", strerror(errno));
+		return false;
+	}
+	got = fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH);
+	close(fd);
+	return got == flags;
+}
+
+static bool
+refused(const struct fh *fh, enum broker_want want, uint32_t uid, int error)
+{
+	int fd = open_as(fh, want, uid);
+
+	if (fd != -1)
+		close(fd);
+	return fd == -1 && errno == error;
+}
+
+static void
+opening(bool utf16)
+{
+	struct fh top, file = sealed("file", utf16, &top);
+	struct fh fifo = sealed("fifo", utf16, NULL);
+	struct fh link = sealed("link", utf16, NULL);
+	const char *kind = utf16 ? "player" : "plain";
+
+	ok(opens(&file, BROKER_PATH, 0, O_PATH), "%s: O_PATH", kind);
+	ok(opens(&file, BROKER_READ, 0, O_RDONLY), "%s: read", kind);
+	ok(opens(&file, BROKER_WRITE, 65534, O_RDWR), "%s: write", kind);
+	ok(opens(&top, BROKER_LIST, 0, O_RDONLY), "%s: list", kind);
+	ok(refused(&top, BROKER_READ, 0, EISDIR) &&
+		refused(&top, BROKER_WRITE, 65534, EISDIR),
+	    "%s: a directory has no data", kind);
+	ok(refused(&file, BROKER_LIST, 0, ENOTDIR), "%s: a file is not listed",
+	    kind);
+	ok(refused(&fifo, BROKER_READ, 0, EINVAL) &&
+		refused(&link, BROKER_WRITE, 65534, EINVAL),
+	    "%s: FIFO and link are never opened", kind);
+	ok(opens(&fifo, BROKER_PATH, 0, O_PATH) &&
+		opens(&link, BROKER_PATH, 0, O_PATH),
+	    "%s: but can be named", kind);
+}
+
+static void
+deleted(void)
+{
+	struct fh fh;
+
+	fixture_file("doomed", "x", 0644);
+	fh = sealed("doomed", false, NULL);
+	ok(opens(&fh, BROKER_PATH, 0, O_PATH), "a file");
+	unlinkat(root, "doomed", 0);
+	ok(refused(&fh, BROKER_PATH, 0, ESTALE), "removed: stale");
+	fixture_file("doomed", "y", 0644);
+	ok(refused(&fh, BROKER_PATH, 0, ESTALE),
+	    "another file with its name, perhaps its number: stale");
+	unlinkat(root, "doomed", 0);
+}
+
+static void
+forging(void)
+{
+	struct fh fh = sealed("file", false, NULL), bad;
+	struct fh_plain plain;
+	struct fh_keys other = keys;
+	int i;
+
+	fh_check_worker(&fh, exports->list[0].path, &keys.worker, &plain);
+	skip(plain.kind != FH_KERNEL, 3, "no kernel handles here");
+	/* All a taken-over worker has: its own key. */
+	memset(&other.broker, 0x55, sizeof(other.broker));
+	fh_seal(&bad, &plain, exports->list[0].path, &other);
+	ok(refused(&bad, BROKER_PATH, 0, EBADMSG),
+	    "a handle under the worker's key alone is refused");
+	for (i = 0; i < BROKER_BAD_MAX - 1; i++)
+		(void)refused(&bad, BROKER_PATH, 0, EBADMSG);
+	ok(opens(&fh, BROKER_PATH, 0, O_PATH),
+	    "good ones are served meanwhile");
+	(void)refused(&bad, BROKER_PATH, 0, EBADMSG);
+	ok(refused(&fh, BROKER_PATH, 0, EPIPE),
+	    "too many: the worker counts as taken over");
+	end_skip;
+	fresh("rw", FS_MULTI);
+}
+
+static void
+identities(void)
+{
+	struct fh fh;
+
+	fresh("rw", FS_MULTI);
+	fh = sealed("file", false, NULL);
+	ok(refused(&fh, BROKER_WRITE, 0, EBADMSG),
+	    "root cannot be where root is squashed");
+	fresh("rw,all_squash,anonuid=1234", FS_MULTI);
+	ok(refused(&fh, BROKER_WRITE, 1000, EBADMSG),
+	    "nobody but the one user of all_squash");
+	fresh("ro", FS_MULTI);
+	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),
+	    "nothing is opened for writing in a read-only export");
+	fresh("rw", FS_MULTI);
+	skip(geteuid() != 0, 5, "needs root");
+	fixture_file("private", "x", 0600);
+	fh = sealed("private", false, NULL);
+	ok(refused(&fh, BROKER_WRITE, 1000, EACCES), "a stranger's is not his");
+	ok(myself() && fchownat(root, "private", 1000, 1000, 0) == 0 &&
+		opens(&fh, BROKER_WRITE, 1000, O_RDWR),
+	    "his own is");
+	ok(myself() && fchmodat(root, "private", 0444, 0) == 0 &&
+		opens(&fh, BROKER_WRITE, 1000, O_RDWR),
+	    "even when its mode forbids it");
+	ok(refused(&fh, BROKER_WRITE, 1001, EACCES), "but nobody else's");
+	ok(myself() && fchmodat(root, "private", 0602, 0) == 0 &&
+		opens(&fh, BROKER_WRITE, 1002, O_WRONLY),
+	    "who may only write gets only that");
+	end_skip;
+}
+
+static void
+linking(void)
+{
+	struct fh top, fh = sealed("file", false, &top);
+	struct broker_link q = {
+		.file = { .fh = fh, .uid = 65534, .gid = 65534 }, .dir = top
+	};
+	struct stat st;
+
+	skip(geteuid() != 0, 4, "needs root");
+	ok(broker_client_link(client, &q, "second") == 0 &&
+		fstatat(root, "second", &st, 0) == 0 && st.st_nlink == 2,
+	    "one more name");
+	ok(broker_client_link(client, &q, "second") == -1 && errno == EEXIST,
+	    "not twice");
+	unlinkat(root, "second", 0);
+	q.file.uid = 1000;
+	ok(myself() && fchmodat(root, ".", 0755, 0) == 0 &&
+		broker_client_link(client, &q, "second") == -1 &&
+		errno == EACCES,
+	    "not where the caller may not write");
+	ok(myself() && fchmodat(root, ".", 0777, 0) == 0, "as before");
+	end_skip;
+}
+
+/* Frames no worker of ours sends: the channel ends, nothing is left open. */
+static void
+hostile(void)
+{
+	struct {
+		struct broker_seal seal;
+		char names[8];
+	} q = { .seal = { .export_id = exports->list[0].id } };
+	struct broker_open open = { .want = BROKER_WANTS };
+	struct broker_channel *c = broker_channel_new(broker);
+	struct broker_sealed a;
+	uint32_t type;
+	int fd, fds[2] = { root, root };
+	size_t len;
+
+#define ASK(t, data, n, k) broker_answer(c, t, data, n, fds, k, &a, &type, &fd)
+	cmp_ok(ASK(99, &open, sizeof(open), 0), "==", 0, "unknown question");
+	cmp_ok(ASK(BROKER_OPENED, &open, sizeof(open), 0), "==", 0,
+	    "an answer is no question");
+	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "==", 0,
+	    "a want there is not");
+	open.want = BROKER_PATH;
+	open.ngids = 17;
+	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "==", 0,
+	    "more groups than there can be");
+	for (len = 0; len < sizeof(open); len += 4)
+		if (ASK(BROKER_OPEN, &open, len, 0) != 0)
+			break;
+	cmp_ok(len, "==", sizeof(open), "cut anywhere");
+	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 1), "==", 0,
+	    "with a descriptor");
+	q.seal.n = 2;
+	q.seal.names_len = 4;
+	memcpy(q.names, "a\0b\0", 4);
+	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 1), "==", 0,
+	    "fewer descriptors than said");
+	q.seal.names_len = 5;
+	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "==", 0,
+	    "longer names than there are");
+	q.seal.names_len = 3;
+	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 3, 2), "==", 0,
+	    "a name without end");
+	memcpy(q.names, "a\0/\0", 4);
+	q.seal.names_len = 4;
+	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "==", 0,
+	    "a path for a name");
+	q.seal.n = BROKER_SEAL_MAX + 1;
+	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q), BROKER_SEAL_MAX + 1), "==", 0,
+	    "more than one question holds");
+	broker_channel_free(c);
+}
+
+static void
+outside(void)
+{
+	struct fh top;
+	struct broker_seal q = { .export_id = exports->list[0].id, .n = 1 };
+	struct broker_sealed a;
+	const char *name = "null";
+	int fd = open("/proc/self/status", O_PATH | O_CLOEXEC);
+
+	(void)sealed("file", false, &top);
+	q.dir = top;
+	ok(broker_client_seal(client, &q, &name, &fd, &a) == 0 &&
+		a.list[0].error == EXDEV,
+	    "a descriptor from elsewhere is not sealed");
+	close(fd);
+}
+
+static void *
+serve(void *arg)
+{
+	int fd = *(int *)arg;
+	struct broker_channel *c = broker_channel_new(broker);
+	bool good = broker_serve(c, fd);
+
+	broker_channel_free(c);
+	close(fd);
+	return good ? arg : NULL;
+}
+
+static void
+over_a_socket(void)
+{
+	struct fh fh = sealed("file", false, NULL);
+	struct broker_client *local = client;
+	pthread_t thread;
+	void *good;
+	int pair[2], noise = 1;
+
+	if (ipc_pair(pair) == -1)
+		BAIL_OUT("socketpair");
+	client = broker_client_new(pair[0], NULL);
+	pthread_create(&thread, NULL, serve, &pair[1]);
+	ok(opens(&fh, BROKER_PATH, 0, O_PATH) &&
+		opens(&fh, BROKER_READ, 0, O_RDONLY),
+	    "descriptors pass through a socket");
+	fh = sealed("file", false, NULL);
+	ok(opens(&fh, BROKER_PATH, 0, O_PATH), "and are sealed through one");
+	(void)send(pair[0], &noise, sizeof(noise), 0);
+	pthread_join(thread, &good);
+	ok(good == NULL, "noise ends the channel");
+	ok(refused(&fh, BROKER_PATH, 0, EPIPE), "the worker sees it gone");
+	ok(!broker_client_wait(client, 10), "waits");
+	if (ipc_pair(pair) == -1)
+		BAIL_OUT("socketpair");
+	broker_client_replace(client, pair[0]);
+	pthread_create(&thread, NULL, serve, &pair[1]);
+	ok(broker_client_wait(client, 10) && opens(&fh, BROKER_PATH, 0, O_PATH),
+	    "and goes on with the next");
+	broker_client_free(client);
+	pthread_join(thread, &good);
+	ok(good != NULL, "a closed channel is no offence");
+	client = local;
+}
+
+static void
+reloading(void)
+{
+	struct fh fh = sealed("file", false, NULL);
+	struct exports *ex = fixture_exports("/elsewhere *(rw)\n");
+	int none = -1;
+
+	broker_set_exports(broker, fs_exports_new(ex, &none, true));
+	ok(refused(&fh, BROKER_PATH, 0, ESTALE),
+	    "an export that was removed opens nothing");
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	fh_keys_derive(&keys, fixture_key);
+	root = fixture_fd(O_PATH);
+	fixture_file("file", "hello", 0666);
+	if (mkfifoat(root, "fifo", 0666) == -1 ||
+	    symlinkat("file", root, "link") == -1 ||
+	    fchmodat(root, ".", 0777, 0) == -1)
+		BAIL_OUT("fixture");
+	if (geteuid() == 0 && fchownat(root, "file", 65534, 65534, 0) == -1)
+		BAIL_OUT("chown");
+	fresh("rw", geteuid() == 0 ? FS_MULTI : FS_SQUASH);
+	opening(false);
+	opening(true);
+	deleted();
+	forging();
+	outside();
+	hostile();
+	over_a_socket();
+	linking();
+	identities();
+	reloading();
+	broker_client_free(client);
+	broker_free(broker);
+	done_testing();
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The descriptor cache: found again, bounded, nothing closed while held.
+ * Runs in: tests.
+ */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door_fixture.h"
+#include "fs_cache.h"
+#include "tap.h"
+#include "util.h"
+
+static struct fh
+handle(uint32_t n)
+{
+	struct fh fh = { { 0x41, 1, 0, 7 } };
+
+	memcpy(fh.bytes + 4, &n, sizeof(n));
+	return fh;
+}
+
+static struct stat
+file(ino_t ino)
+{
+	struct stat st;
+
+	memset(&st, 0, sizeof(st));
+	st.st_dev = 1;
+	st.st_ino = ino;
+	st.st_mode = S_IFREG | 0644;
+	return st;
+}
+
+static int
+some_fd(void)
+{
+	return open("/dev/null", O_PATH | O_CLOEXEC);
+}
+
+static bool
+is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) != -1;
+}
+
+static struct fs_entry *
+put(struct fs_cache *c, uint32_t n, enum fs_slot slot)
+{
+	struct fh fh = handle(n);
+	struct stat st = file(n);
+
+	return fs_cache_add(c, &fh, 1, &st, some_fd(), slot, false);
+}
+
+static void
+finding(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e = put(c, 1, FS_SLOT_PATH), *again;
+	struct fh fh = handle(1), out;
+	int fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+
+	fs_cache_release(c, e);
+	again = fs_cache_find(c, &fh, 1);
+	ok(again == e && fs_cache_fd(c, e, FS_SLOT_PATH) == fd,
+	    "what was added is found with its descriptor");
+	ok(fs_cache_fd(c, e, FS_SLOT_READ) == -1, "which does not read");
+	fs_cache_add_fd(c, e, some_fd(), FS_SLOT_WRITE, true);
+	ok(fs_cache_fd(c, e, FS_SLOT_READ) != -1,
+	    "a descriptor for both serves readers");
+	ok(fs_cache_handle(c, 1, 7, false, 1, 1, NULL, &out) &&
+		memcmp(&out, &fh, sizeof(fh)) == 0,
+	    "the handle is found by the file");
+	ok(!fs_cache_handle(c, 1, 8, false, 1, 1, NULL, &out) &&
+		!fs_cache_handle(c, 1, 7, true, 1, 1, NULL, &out),
+	    "but not for another export or dialect");
+	fs_cache_release(c, again);
+	ok(fs_cache_find(c, &fh, 2) == NULL && !is_open(fd),
+	    "under other exports it counts as unknown and is closed");
+	fs_cache_free(c);
+}
+
+static void
+limits(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_cache_stats stats;
+	struct fs_entry *held = put(c, 0, FS_SLOT_PATH), *e;
+	struct fh fh = handle(0);
+	int fd = fs_cache_fd(c, held, FS_SLOT_PATH);
+	uint32_t i;
+
+	for (i = 1; i < 1000; i++) {
+		e = put(c, i, FS_SLOT_PATH);
+		if (e != NULL)
+			fs_cache_release(c, e);
+	}
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "<=", 17, "bounded");
+	ok(is_open(fd), "what is held stays open");
+	e = fs_cache_find(c, &fh, 1);
+	ok(e == held, "and is found");
+	fs_cache_release(c, e);
+	fs_cache_release(c, held);
+	cmp_ok(fs_cache_evict(c, 1000), ">=", 15, "all can be closed at once");
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "<=", 1, "and are");
+	fs_cache_free(c);
+}
+
+static void
+everything_held(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e[16];
+	uint32_t i;
+
+	for (i = 0; i < 16; i++)
+		e[i] = put(c, i, FS_SLOT_PATH);
+	ok(put(c, 16, FS_SLOT_PATH) == NULL,
+	    "with everything in use there is no room");
+	for (i = 0; i < 16; i++)
+		fs_cache_release(c, e[i]);
+	fs_cache_free(c);
+}
+
+static void
+dropping(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e = put(c, 5, FS_SLOT_PATH);
+	struct fh fh = handle(5), out;
+	int fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+
+	fs_cache_forget(c, 1, 5);
+	ok(fs_cache_find(c, &fh, 1) == NULL && is_open(fd),
+	    "a forgotten file is found no more, but open while held");
+	ok(!fs_cache_handle(c, 1, 7, false, 1, 5, NULL, &out),
+	    "its number leads nowhere");
+	fs_cache_release(c, e);
+	ok(!is_open(fd), "and closed after");
+	fs_cache_free(c);
+}
+
+static void
+lending(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e = put(c, 6, FS_SLOT_READ);
+	int fd = fs_cache_lend(c, e);
+
+	ok(fd != -1 && fs_cache_lend(c, e) == -1, "lent to one only");
+	fs_cache_add_fd(c, e, fd, FS_SLOT_READ, false);
+	ok(fs_cache_fd(c, e, FS_SLOT_READ) == fd, "and given back");
+	fs_cache_release(c, e);
+	fs_cache_free(c);
+}
+
+static void
+notes(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct timespec born = { 1000, 5 }, other = { 1000, 6 };
+	struct timespec later = { 2000, 0 }, now = { 1000, 9 };
+	struct fh fh = handle(9), out;
+
+	fs_cache_note(c, 1, false, 1, 9, &born, &now, &fh);
+	ok(!fs_cache_handle(c, 1, 7, false, 1, 9, &born, &out),
+	    "a file born just now is not noted");
+	fs_cache_note(c, 1, false, 1, 9, &born, &later, &fh);
+	ok(fs_cache_handle(c, 1, 7, false, 1, 9, &born, &out) &&
+		memcmp(&out, &fh, sizeof(fh)) == 0,
+	    "an older one is, without a descriptor");
+	ok(!fs_cache_handle(c, 1, 7, false, 1, 9, &other, &out),
+	    "a new file with the same number is not taken for it");
+	ok(!fs_cache_handle(c, 2, 7, false, 1, 9, &born, &out),
+	    "nor is it believed under other exports");
+	fs_cache_free(c);
+}
+
+static void
+grants(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e = put(c, 7, FS_SLOT_PATH);
+	struct timespec t = { 10, 0 }, changed = { 11, 0 };
+	int granted = -1;
+
+	ok(!fs_cache_granted(c, e, 1, &t, R_OK, &granted), "nothing known");
+	fs_cache_grant(c, e, 1, &t, R_OK | W_OK, R_OK);
+	ok(fs_cache_granted(c, e, 1, &t, R_OK | W_OK, &granted) &&
+		granted == R_OK,
+	    "both the grant and the refusal are known");
+	ok(!fs_cache_granted(c, e, 1, &t, X_OK, &granted),
+	    "but not what was not asked");
+	ok(!fs_cache_granted(c, e, 1, &changed, R_OK, &granted),
+	    "nor after the file changed");
+	ok(!fs_cache_granted(c, e, 2, &t, R_OK, &granted),
+	    "nor for another caller");
+	fs_cache_grant(c, e, 1, &t, X_OK, X_OK);
+	ok(fs_cache_granted(c, e, 1, &t, R_OK | X_OK, &granted) &&
+		granted == (R_OK | X_OK),
+	    "rights add up");
+	fs_cache_grant(c, e, 2, &t, R_OK, 0);
+	fs_cache_grant(c, e, 3, &t, R_OK, 0);
+	ok(!fs_cache_granted(c, e, 1, &t, R_OK, &granted) &&
+		fs_cache_granted(c, e, 3, &t, R_OK, &granted),
+	    "the last two callers are remembered");
+	fs_cache_release(c, e);
+	fs_cache_free(c);
+}
+
+static void
+sweeping(void)
+{
+	struct fs_cache *c = fs_cache_new(64);
+	char path[128];
+	struct fh fh = handle(3);
+	struct fs_entry *e;
+	struct stat st;
+	int i, fd;
+
+	fixture_file("gone", "x", 0644);
+	snprintf(path, sizeof(path), "%s/gone", fixture_dir());
+	fd = open(path, O_PATH | O_CLOEXEC);
+	fstat(fd, &st);
+	e = fs_cache_add(c, &fh, 1, &st, fd, FS_SLOT_PATH, false);
+	fs_cache_release(c, e);
+	for (i = 0; i < 20; i++)
+		fs_cache_sweep(c);
+	ok(is_open(fd), "what exists stays open");
+	unlink(path);
+	for (i = 0; i < 20; i++)
+		fs_cache_sweep(c);
+	ok(!is_open(fd), "the space of a removed file is given free");
+	fs_cache_release(c, put(c, 4, FS_SLOT_PATH));
+	for (i = 0; i < 2 * FS_CACHE_IDLE_S; i++)
+		fs_cache_sweep(c);
+	fh = handle(4);
+	ok(fs_cache_find(c, &fh, 1) == NULL, "idle files are closed");
+	fs_cache_free(c);
+}
+
+static void *
+hammer(void *arg)
+{
+	struct fs_cache *c = arg;
+	struct fs_entry *e;
+	struct fh fh;
+	uint32_t i, n;
+
+	for (i = 0; i < 20000; i++) {
+		n = (i * 7919u) % 100;
+		fh = handle(n);
+		e = fs_cache_find(c, &fh, 1);
+		if (e == NULL)
+			e = put(c, n, i % 2 ? FS_SLOT_PATH : FS_SLOT_READ);
+		if (e == NULL)
+			continue;
+		if (i % 97 == 0)
+			fs_cache_drop(c, e);
+		(void)fs_cache_fd(c, e, FS_SLOT_PATH);
+		fs_cache_release(c, e);
+		if (i % 501 == 0)
+			fs_cache_sweep(c);
+	}
+	return NULL;
+}
+
+static void
+together(void)
+{
+	struct fs_cache *c = fs_cache_new(32);
+	struct fs_cache_stats stats;
+	pthread_t threads[4];
+	size_t i;
+
+	for (i = 0; i < nitems(threads); i++)
+		pthread_create(&threads[i], NULL, hammer, c);
+	for (i = 0; i < nitems(threads); i++)
+		pthread_join(threads[i], NULL);
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "<=", 40, "four threads together: bounded");
+	fs_cache_free(c);
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	finding();
+	limits();
+	everything_held();
+	dropping();
+	lending();
+	notes();
+	grants();
+	sweeping();
+	together();
+	done_testing();
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Files found again without the kernel's handles: after a restart, a rename, a
+ * removal, the reuse of a number; in bounded memory.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door_fixture.h"
+#include "inode_table.h"
+#include "tap.h"
+#include "util.h"
+
+static struct fh_fs by_inode = { .naming = FH_BY_INODE };
+static int root;
+
+static struct inode_table *
+table(enum fh_naming naming, size_t max)
+{
+	struct fh_fs fs = by_inode;
+
+	fs.naming = naming;
+	return inode_table_new(&fs, root, max, false);
+}
+
+static struct fh_plain
+plain_of(const char *path)
+{
+	struct fh_plain plain;
+	struct fh_id id;
+
+	memset(&plain, 0, sizeof(plain));
+	if (fh_fs_id(&by_inode, root, path, &id) == 0)
+		fh_fs_from_id(&id, 1, false, &plain);
+	return plain;
+}
+
+/* Opens and compares with the file at path; NULL: ESTALE is expected. */
+static bool
+finds(struct inode_table *t, const struct fh_plain *plain, const char *path)
+{
+	struct inode_found f;
+	struct stat got, want;
+	bool same;
+
+	if (inode_table_open(t, plain, &f) == -1)
+		return path == NULL && errno == ESTALE;
+	same = path != NULL && fstat(f.fd, &got) == 0 &&
+	    fstatat(root, path, &want, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    got.st_ino == want.st_ino;
+	close(f.fd);
+	if (f.dirfd != -1)
+		close(f.dirfd);
+	return same;
+}
+
+static void
+quiet_over(void)
+{
+	usleep((INODE_QUIET_MS + 200) * 1000);
+}
+
+static void
+walking(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 1000);
+	struct fh_plain deep = plain_of("a/b/c/deep"), top = plain_of(".");
+	struct fh_plain player, dir = plain_of("a/b");
+	struct fh_id id;
+
+	ok(finds(t, &top, "."), "the root");
+	ok(finds(t, &deep, "a/b/c/deep"), "a file, by walking");
+	ok(finds(t, &dir, "a/b"), "a directory");
+	fh_fs_id(&by_inode, root, "a/b/c/deep", &id);
+	fh_fs_from_id(&id, 1, true, &player);
+	ok(finds(t, &player, "a/b/c/deep"), "by a player's short handle");
+	renameat(root, "a/b", root, "moved");
+	ok(!finds(t, &deep, "moved/c/deep") && errno == EAGAIN,
+	    "moved just after a walk: later");
+	quiet_over();
+	ok(finds(t, &deep, "moved/c/deep"), "then it is found again");
+	unlinkat(root, "moved/c/deep", 0);
+	quiet_over();
+	ok(finds(t, &deep, NULL), "removed: stale");
+	ok(finds(t, &deep, NULL), "and stays it without another walk");
+	renameat(root, "moved", root, "a/b");
+	inode_table_free(t);
+}
+
+static void
+noting(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 1000);
+	struct fh_plain top = plain_of("."), plain;
+	struct fh_id id;
+	int fd;
+
+	fixture_file("noted", "x", 0644);
+	fd = openat(root, "noted", O_PATH | O_CLOEXEC);
+	ok(inode_table_identify(t, &top, "noted", fd, &id) == 0,
+	    "a file that was just made is noted");
+	plain = plain_of("noted");
+	ok(fh_fs_is(&plain, &id), "by its identity");
+	close(fd);
+	cmp_ok(inode_table_size(t), "==", 2, "without walking");
+	ok(finds(t, &plain, "noted"), "and found by it");
+	unlinkat(root, "noted", 0);
+	inode_table_free(t);
+}
+
+static void
+reuse(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 1000);
+	struct fh_plain old, new;
+	int i;
+
+	fixture_file("one", "x", 0644);
+	old = new = plain_of("one");
+	for (i = 0; i < 50; i++) {
+		unlinkat(root, "one", 0);
+		fixture_file("one", "y", 0644);
+		new = plain_of("one");
+		if (memcmp(new.inner, old.inner, 8) == 0)
+			break; /* the same number */
+	}
+	skip(i == 50, 1, "this filesystem does not reuse numbers at once");
+	ok(finds(t, &old, NULL), "a reused number is not the old file");
+	end_skip;
+	ok(finds(t, &new, "one"), "the new file has its own identity");
+	unlinkat(root, "one", 0);
+	inode_table_free(t);
+}
+
+static void
+bounds(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 64);
+	struct fh_plain plain;
+	char name[64];
+	size_t found = 0;
+	int i;
+
+	mkdirat(root, "many", 0755);
+	for (i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "many/%d", i);
+		fixture_file(name, "x", 0644);
+	}
+	plain = plain_of("many/7");
+	(void)finds(t, &plain, "many/7");
+	cmp_ok(inode_table_size(t), "<=", 64, "memory is bounded");
+	for (i = 0; i < 300; i += 60) {
+		snprintf(name, sizeof(name), "many/%d", i);
+		plain = plain_of(name);
+		found += finds(t, &plain, name) || errno == EAGAIN;
+	}
+	cmp_ok(found, "==", 5, "what was forgotten is found later, not stale");
+	for (i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "many/%d", i);
+		unlinkat(root, name, 0);
+	}
+	inode_table_free(t);
+}
+
+static void
+by_name(void)
+{
+	struct inode_table *t = table(FH_BY_NAME, 1000);
+	struct fh_id top, a, b;
+	struct fh_plain plain, dir;
+
+	fh_fs_name_id(NULL, "", &top);
+	fh_fs_name_id(&top, "a", &a);
+	fh_fs_name_id(&a, "b", &b);
+	fh_fs_from_id(&b, 1, true, &plain);
+	fh_fs_from_id(&a, 1, true, &dir);
+	ok(finds(t, &plain, "a/b"), "by name: found by walking");
+	ok(inode_table_identify(t, &dir, "..", -1, &b) == 0 &&
+		memcmp(&b, &top, sizeof(b)) == 0,
+	    "what a directory lies in");
+	unlinkat(root, "a/x", 0);
+	ok(inode_table_identify(t, &plain, "c", -1, &a) == 0, "a child's");
+	fh_fs_from_id(&a, 1, false, &plain);
+	ok(finds(t, &plain, "a/b/c"), "which leads to it");
+	inode_table_free(t);
+}
+
+/* A symbolic link on the way must not be followed out of the export. */
+static void
+confined(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 1000);
+	struct fh_plain passwd = plain_of("/etc/passwd");
+
+	ok(symlinkat("/etc", root, "etc") == 0 && finds(t, &passwd, NULL),
+	    "nothing outside is found through a link");
+	unlinkat(root, "etc", 0);
+	inode_table_free(t);
+}
+
+int
+main(void)
+{
+	plan(NO_PLAN);
+	root = fixture_fd(O_PATH);
+	if (fh_fs_probe(&by_inode, root) == -1)
+		BAIL_OUT("probe");
+	by_inode.naming = FH_BY_INODE;
+	mkdirat(root, "a", 0755);
+	mkdirat(root, "a/b", 0755);
+	mkdirat(root, "a/b/c", 0755);
+	fixture_file("a/b/c/deep", "deep", 0644);
+	walking();
+	noting();
+	reuse();
+	bounds();
+	by_name();
+	confined();
+	done_testing();
+}

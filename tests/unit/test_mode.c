@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The exports decide how much power nfsd keeps.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include "door_fixture.h"
+#include "nfsd.h"
+#include "tap.h"
+#include "util.h"
+
+int
+main(void)
+{
+	/* clang-format off */
+	static const struct {
+		const char *text;
+		enum fs_mode mode;
+		uid_t uid;
+	} cases[] = {
+		{ "/a *(rw)\n", FS_MULTI, 7 },
+		{ "/a *(rw,no_root_squash)\n", FS_ROOT, 7 },
+		{ "/a *(rw,no_root_squash,all_squash)\n", FS_SQUASH, 65534 },
+		{ "/a *(rw,all_squash)\n", FS_SQUASH, 65534 },
+		{ "/a *(rw,all_squash,anonuid=99,anongid=98)\n", FS_SQUASH, 99 },
+		{ "/a *(rw,all_squash,anonuid=0)\n", FS_MULTI, 7 },
+		{ "/a *(rw,all_squash)\n/b *(ro)\n", FS_MULTI, 7 },
+		{ "/a *(all_squash)\n/b *(all_squash,anonuid=1)\n", FS_MULTI, 7 },
+		{ "/a *(all_squash)\n/b *(no_root_squash)\n", FS_ROOT, 7 },
+		{ "\n", FS_SQUASH, 7 },
+	};
+	/* clang-format on */
+	size_t i;
+
+	plan(NO_PLAN);
+	for (i = 0; i < nitems(cases); i++) {
+		struct exports *ex = fixture_exports("%s", cases[i].text);
+		uid_t uid = 7;
+		gid_t gid = 7;
+
+		ok(nfsd_mode(ex, false, &uid, &gid) == cases[i].mode &&
+			uid == cases[i].uid,
+		    "mode %d for case %zu", (int)cases[i].mode, i);
+		ok(nfsd_mode(ex, true, &uid, &gid) == FS_SQUASH,
+		    "a plain user has no choice");
+		exports_free(ex);
+	}
+	is(nfsd_mode_name(FS_MULTI, false), "multi-user", "named");
+	is(nfsd_mode_name(FS_SQUASH, true), "rootless", "rootless too");
+	done_testing();
+}

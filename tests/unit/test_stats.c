@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Counters and their text.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include <sys/mman.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd.h"
+#include "stats.h"
+#include "tap.h"
+
+static char text[STATS_TEXT_MAX];
+
+int
+main(void)
+{
+	static struct stats one, two;
+	const struct stats *both[] = { &one, &two };
+	int fd = stats_memory(4096);
+	size_t len;
+	char *at;
+
+	plan(NO_PLAN);
+	at = fd == -1 ? NULL : stats_map(fd, 4096, true);
+	ok(at != NULL && at[4095] == 0, "memory to share, zeroed");
+	ok(ftruncate(fd, 0) == -1, "which nobody can cut");
+	stats_count(&one, 3, NFSPROC3_READ, 0, 4096, 3000);
+	stats_count(&two, 3, NFSPROC3_READ, 1, 0, 900000);
+	stats_count(&one, 2, NFSPROC2_GETATTR, 0, 0, 10);
+	stats_count(&one, 4, 1, 0, 0, 10);
+	stats_count(&one, 3, 1000, 0, 0, 10);
+	stats_set(&one, STATS_CONNECTIONS, 3);
+	stats_set(&two, STATS_CONNECTIONS, 4);
+	len = stats_text(both, 2, text, sizeof(text));
+	ok(len > 0 && strlen(text) == len, "text");
+	like(text, "calls_total\\{version=\"3\",procedure=\"READ\"\\} 2\n",
+	    "calls of all workers");
+	like(text, "errors_total\\{version=\"3\",procedure=\"READ\"\\} 1\n",
+	    "errors");
+	like(text, "bytes_total\\{version=\"3\",procedure=\"READ\"\\} 4096\n",
+	    "bytes");
+	like(text, "procedure=\"READ\",le=\"4e-06\"\\} 1\n", "latency");
+	like(text, "procedure=\"READ\",le=\"\\+Inf\"\\} 2\n", "in all");
+	like(text, "version=\"2\",procedure=\"GETATTR\"\\} 1\n", "version 2");
+	unlike(text, "COMMIT", "what was never called is not there");
+	like(text, "tern_nfsd_connections 7\n", "connections of all");
+	len = stats_text(both, 2, text, 100);
+	ok(len < 100 && text[len] == '\0', "a small buffer is not overrun");
+	ok(stats_print("/nonexistent") == 1, "-S without nfsd says so");
+	done_testing();
+}

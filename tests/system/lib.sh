@@ -146,6 +146,11 @@ need() {
 	done
 }
 
+# Is this a build with sanitizers? It has no filter and more memory.
+sanitized() { grep -q __asan_init "$O/portmapd/portmapd"; }
+# The leak check traces the process, which the sandbox forbids.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+
 need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 
 need_daemons() {

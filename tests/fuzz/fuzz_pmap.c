@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Whole calls to portmapd: the first byte chooses door and transport, the rest
+ * is the message. Links: portmapd
+ * Runs in: fuzzers and their replay.
+ */
+#include <stdlib.h>
+
+#include "pmap.h"
+#include "rpc_server.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
+
+static struct portmap pm;
+static struct rpc_server *servers[DOOR_COMPAT + 1];
+
+static void
+set_up(void)
+{
+	static const struct rpc_prog *const progs[] = { &pmap_prog };
+	struct addr at;
+	enum pmap_door d;
+
+	pm.map = pmap_map_new();
+	policy_init(&pm.policy);
+	pmap_serve_init(&pm);
+	for (d = DOOR_NET; d <= DOOR_COMPAT; d++)
+		servers[d] = rpc_server_new(progs, 1, &pmap_hooks[d]);
+	(void)addr_parse(&at, "0.0.0.0:111");
+	pmap_serve_self(&pm, &at, true);
+	(void)addr_parse(&at, "[::]:111");
+	pmap_serve_self(&pm, &at, false);
+	pmap_serve_self_local(&pm, "/run/rpcbind.sock");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t reply[PMAP_REPLY_MAX];
+	struct rpc_origin from = { .peer.max_reply = sizeof(reply) };
+	enum pmap_door door;
+	size_t len = 0;
+
+	if (pm.map == NULL)
+		set_up();
+	if (size == 0)
+		return 0;
+	door = data[0] % (DOOR_COMPAT + 1);
+	from.peer.kind = data[0] & 0x10 ? RPC_UDP : RPC_TCP;
+	(void)addr_parse(&from.peer.from, "192.0.2.9:700");
+	(void)addr_parse(&from.peer.to,
+	    data[0] & 0x20 ? "[2001:db8::1]:111" : "192.0.2.1:111");
+	if (door != DOOR_NET) {
+		from.peer.kind = RPC_UNIX;
+		from.peer.id = data[0];
+		from.peer.uid = data[0] & 0x40 ? 1000 : 0;
+	} else if (from.peer.kind == RPC_UDP) {
+		from.peer.max_reply = (uint32_t)((size - 1) * 3 / 2);
+	}
+	if (rpc_serve(servers[door], &from, data + 1, size - 1, reply,
+		sizeof(reply), &len) == RPC_ANSWERED &&
+	    (len < 20 || len > from.peer.max_reply || len % 4 != 0))
+		abort();
+	if (door == DOOR_REGISTER)
+		(void)pmap_map_drop(pm.map, from.peer.id);
+	if (pmap_map_count(pm.map) > PMAP_ENTRIES_MAX)
+		abort();
+	return 0;
+}

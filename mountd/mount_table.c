@@ -4,15 +4,15 @@
  * Runs in: mountd worker (event loop and file threads).
  */
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "mount_table.h"
+#include "name.h"
 
 struct mount_table *
 mount_table_new(struct exports *ex)
@@ -74,27 +74,80 @@ mount_table_swap(struct mount_state *s, struct mount_table *t)
 	mount_table_done(old);
 }
 
+static void
+close_keeping_errno(int fd)
+{
+	int saved = errno;
+
+	(void)close(fd);
+	errno = saved;
+}
+
+/* What kind of file, and on which mount of which filesystem. */
+static int
+look(int fd, struct statx *sx)
+{
+	memset(sx, 0, sizeof(*sx));
+	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+	    STATX_TYPE | STATX_MNT_ID, sx);
+}
+
+/* May the walk go on from here? Sets errno when not. */
+static bool
+is_step(const struct statx *sx, const struct statx *root, bool last)
+{
+	errno = 0;
+	if (S_ISLNK(sx->stx_mode))
+		errno = ELOOP;
+	else if (sx->stx_mnt_id != root->stx_mnt_id ||
+	    sx->stx_dev_major != root->stx_dev_major ||
+	    sx->stx_dev_minor != root->stx_dev_minor)
+		errno = EXDEV;
+	else if (!last && !S_ISDIR(sx->stx_mode))
+		errno = ENOTDIR;
+	else if (!S_ISDIR(sx->stx_mode) && !S_ISREG(sx->stx_mode))
+		errno = EACCES; /* a device, a pipe: nothing to mount */
+	return errno == 0;
+}
+
+/*
+ * One component at a time, each opened without following it. openat2(2) would
+ * do all in one call, but its flags are out of sight of a system call filter:
+ * so the worker may call openat(2) with exactly these flags and nothing else.
+ */
 int
 mount_table_open(const struct mount_root *root, const char *below)
 {
-	const struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-		    RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	struct stat st;
-	int fd;
+	char name[NAME_UTF8_MAX + 1];
+	struct statx top, sx;
+	int at = root->fd, fd = -1;
+	size_t len;
 
-	if (root->fd == -1) {
+	if (at == -1 || look(at, &top) == -1) {
 		errno = ENOENT;
 		return -1;
 	}
-	fd = (int)syscall(SYS_openat2, root->fd, below, &how, sizeof(how));
-	if (fd == -1)
-		return -1;
-	if (fstat(fd, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
-		return fd;
-	(void)close(fd);
-	errno = EACCES; /* a device, a pipe: nothing to mount */
-	return -1;
+	do {
+		len = strcspn(below, "/");
+		if (len > NAME_UTF8_MAX) {
+			fd = -1;
+			errno = ENAMETOOLONG;
+		} else {
+			memcpy(name, below, len);
+			name[len] = '\0';
+			fd = openat(at, name, MOUNT_TABLE_OPEN);
+		}
+		if (at != root->fd)
+			close_keeping_errno(at);
+		if (fd == -1)
+			return -1;
+		below += len + (below[len] == '/');
+		if (look(fd, &sx) == -1 ||
+		    !is_step(&sx, &top, *below == '\0')) {
+			close_keeping_errno(fd);
+			return -1;
+		}
+		at = fd;
+	} while (*below != '\0');
+	return fd;
 }

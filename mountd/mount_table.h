@@ -9,6 +9,7 @@
 #ifndef MOUNT_TABLE_H
 #define MOUNT_TABLE_H
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,6 +23,9 @@
 /* File threads that may wait for one export at a time (of MOUNT_THREADS). */
 #define MOUNT_THREADS	  4
 #define MOUNT_THREADS_ONE 2
+
+/* The only way this process opens anything; see its system call filter. */
+#define MOUNT_TABLE_OPEN (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 struct mount_root {
 	int fd; /* O_PATH; -1: not there */

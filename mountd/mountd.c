@@ -81,8 +81,8 @@ static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections in all", set_connections },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", set_rate },
-	{ 0, "dump_all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
-	{ 0, "export_all", NULL, "EXPORT shows all exports and their clients", set_export_all },
+	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
+	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", set_export_all },
 	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
 };
 /* clang-format on */

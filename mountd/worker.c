@@ -51,8 +51,7 @@ static struct worker the_worker;
 static const struct sandbox_call permitted[] = {
 	{ SYS_accept4,      true,  "take connections" },
 	{ SYS_getsockname,  true,  "which of our addresses was asked" },
-	{ SYS_newfstatat,   true,  "is it a directory" },
-	{ SYS_openat2,      true,  "walk below an export, never through links" },
+	{ SYS_openat,       true,  "walk below an export, by descriptor only" },
 	{ SYS_pread64,      true,  "read new exports" },
 	{ SYS_readv,        true,  "read records" },
 	{ SYS_recvmmsg,     false, "read datagrams" },
@@ -60,6 +59,11 @@ static const struct sandbox_call permitted[] = {
 	{ SYS_sendmmsg,     true,  "answer datagrams" },
 	{ SYS_sendmsg,      false, "messages to the parent, long answers" },
 	{ SYS_setsockopt,   true,  "options of a new connection" },
+	{ SYS_statx,        true,  "is it a directory, on the export's mount" },
+};
+
+static const struct sandbox_rule rules[] = {
+	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_TABLE_OPEN, "nothing is read, nothing followed" },
 };
 /* clang-format on */
 
@@ -68,6 +72,8 @@ static const struct sandbox_policy policy = {
 	.role = "worker",
 	.calls = permitted,
 	.ncalls = nitems(permitted),
+	.rules = rules,
+	.nrules = nitems(rules),
 };
 
 static void

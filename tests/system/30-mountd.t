@@ -93,14 +93,14 @@ fi
 
 check 'mountd stops with status 0' stop mountd
 check_not 'and is not registered any more' registered 100005 3 tcp
-start mountd -p 20048 -o export_all -o dump_all || bail "no second start"
+start mountd -p 20048 -o export-all -o dump-all || bail "no second start"
 is "$(port_of mountd udp)" 20048 '-p pins the port'
 wait_for 10 registered 100005 3 tcp
 out=$(on_host far showmount --no-headers -e 10.2.0.1)
 like "$out" "^$T/srv/home +10.1.0.0/24,fd00:1::/64\$" \
-    'export_all shows all exports and clients'
+    'export-all shows all exports and clients'
 out=$(on_host far showmount --no-headers -a 10.2.0.1)
 like "$out" "^10.1.0.2:$T/srv/media/deep\$" \
-    'dump_all shows all mounts, and the list has survived the restart'
+    'dump-all shows all mounts, and the list has survived the restart'
 [ -n "$port" ] && ok 0 "the kernel chose port $port before"
 done_testing

@@ -18,7 +18,8 @@
 #include "jail_mount.h"
 #include "log.h"
 
-#define JAIL_EMPTY "/run/tern/empty" /* when nothing may be mounted */
+#define JAIL_ABOVE "/run/tern"
+#define JAIL_EMPTY JAIL_ABOVE "/empty" /* when nothing may be mounted */
 
 static void
 describe(struct jail_view *view, enum jail_kind kind, const char *root)
@@ -117,8 +118,10 @@ jail_enter_empty(struct jail_view *view, const char *dir)
 		return;
 	}
 	log_debug("jail: no mounts of our own: %s", strerror(errno));
-	if (dir == NULL)
+	if (dir == NULL) {
+		(void)mkdir(JAIL_ABOVE, 0755);
 		(void)mkdir(JAIL_EMPTY, 0555);
+	}
 	fd = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1 && dir != NULL)
 		fatal("%s", dir);

@@ -4,6 +4,7 @@
  * Runs in: every role and portmapd.
  */
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -71,14 +72,21 @@ void
 sandbox_begin(struct sandbox *box, const struct sandbox_policy *policy,
     bool strict)
 {
+	int error;
+
 	*box = (struct sandbox){ .policy = policy, .strict = strict };
 	sandbox_set_root(box, "shared", "none");
 	if (policy->keep_network)
-		box->network_closed = false;
-	else if (unshare(CLONE_NEWNET) == 0 || network_is_empty())
-		box->network_closed = true;
-	else
-		sandbox_missing(box, "network namespace", strerror(errno));
+		box->network = "open";
+	else if (unshare(CLONE_NEWNET) == 0)
+		box->network = "closed";
+	else {
+		error = errno;
+		box->network = network_is_empty() ? "loopback" : "filtered";
+		if (strcmp(box->network, "filtered") == 0)
+			sandbox_missing(box, "network namespace",
+			    strerror(error));
+	}
 	sandbox_caps_begin(box);
 }
 
@@ -139,19 +147,32 @@ log_line(const struct sandbox *box)
 	log_info("sandbox: mounts=%s chroot=%s caps=%s landlock=%s seccomp=%zu "
 		 "net=%s",
 	    box->mounts, box->root, sandbox_caps_text(box, caps, sizeof(caps)),
-	    landlock, box->calls,
-	    box->network_closed		  ? "closed" :
-		box->policy->keep_network ? "open" :
-					    "filtered");
+	    landlock, box->calls, box->network);
+}
+
+/* Who may open no file at all does not care what is mounted. */
+static bool
+opens_files(const struct sandbox_policy *policy)
+{
+	size_t i;
+
+	for (i = 0; i < policy->ncalls; i++)
+		if (policy->calls[i].nr == SYS_openat ||
+		    policy->calls[i].nr == SYS_openat2)
+			return true;
+	return false;
 }
 
 void
 sandbox_seal(struct sandbox *box)
 {
-	/* who may open no file at all does not care what is mounted */
-	if (strcmp(box->mounts, "shared") == 0 &&
-	    (box->landlock == 0 || box->policy->npaths > 0))
-		sandbox_missing(box, "private mounts", "not entered");
+	if (opens_files(box->policy)) {
+		if (strcmp(box->mounts, "shared") == 0)
+			sandbox_missing(box, "private mounts",
+			    "not allowed here");
+		if (strcmp(box->root, "none") == 0)
+			sandbox_missing(box, "chroot", "not allowed here");
+	}
 	if (box->missing[0] != '\0' && box->strict)
 		fatalx("sandbox: not complete, and -o strict was given: "
 		       "missing %s",

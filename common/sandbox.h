@@ -57,6 +57,7 @@ struct sandbox_policy {
 	/* Added to the base list that every process needs; sorted by name. */
 	const struct sandbox_call *calls;
 	size_t ncalls;
+	bool serves; /* and what our transports need */
 	const struct sandbox_rule *rules;
 	size_t nrules;
 	const struct sandbox_limit *limits;
@@ -88,7 +89,9 @@ struct sandbox {
 	uint64_t caps; /* bit per CAP_...; what was kept */
 	int landlock; /* ABI, 0: not in force */
 	size_t calls;
-	bool network_closed;
+	/* "closed": empty, our own; "loopback": what the service manager gave
+	 * has nothing else; "filtered": no call to open a socket; "open" */
+	const char *network;
 	char missing[512]; /* "; "-separated */
 };
 

@@ -54,6 +54,18 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_writev, true, "log line" },
 };
 
+/* What rpc_udp.c, rpc_tcp.c and rpc_conn.c do once they are set up. */
+static const struct sandbox_call transport_calls[] = {
+	{ SYS_accept4, false, "take a connection" },
+	{ SYS_getsockname, false, "which of our addresses was asked" },
+	{ SYS_readv, false, "read records" },
+	{ SYS_recvmmsg, false, "read datagrams" },
+	{ SYS_sendmmsg, false, "answer datagrams" },
+	{ SYS_sendmsg, true, "answer a record in two pieces" },
+	{ SYS_sendto, false, "answer a record" },
+	{ SYS_setsockopt, false, "options of a new connection" },
+};
+
 static const struct sandbox_rule base_rules[] = {
 	{ SYS_mmap, 2, SANDBOX_HAS, PROT_EXEC, "no new code" },
 	{ SYS_mprotect, 2, SANDBOX_HAS, PROT_EXEC, "no new code" },
@@ -126,33 +138,42 @@ add_rules(scmp_filter_ctx f, const struct sandbox_rule *rules, size_t n)
 	}
 }
 
+/* The tables of one process, added together; they may overlap. */
+struct list {
+	int seen[SANDBOX_CALLS_MAX];
+	size_t n;
+};
+
 static bool
-is_base(int nr)
+is_new(struct list *list, int nr)
 {
 	size_t i;
 
-	for (i = 0; i < nitems(base_calls); i++)
-		if (base_calls[i].nr == nr)
-			return true;
-	return false;
+	for (i = 0; i < list->n; i++)
+		if (list->seen[i] == nr)
+			return false;
+	if (list->n == nitems(list->seen))
+		fatalx("seccomp: more than SANDBOX_CALLS_MAX calls");
+	list->seen[list->n++] = nr;
+	return true;
 }
 
-/* Returns how many were new: a policy may repeat what the base list has. */
-static size_t
-add_calls(scmp_filter_ctx f, const struct sandbox_call *calls, size_t n)
+static void
+add_calls(scmp_filter_ctx f, struct list *list, const struct sandbox_call *c,
+    size_t n)
 {
-	size_t i, added = 0;
+	size_t i;
 	int error;
 
 	for (i = 0; i < n; i++) {
-		error = seccomp_rule_add(f, SCMP_ACT_ALLOW, calls[i].nr, 0);
-		if (error != 0 && error != -EEXIST) {
+		if (!is_new(list, c[i].nr))
+			continue;
+		error = seccomp_rule_add(f, SCMP_ACT_ALLOW, c[i].nr, 0);
+		if (error != 0) {
 			errno = -error;
-			fatal("seccomp: call %d", calls[i].nr);
+			fatal("seccomp: call %d", c[i].nr);
 		}
-		added += calls == base_calls || !is_base(calls[i].nr);
 	}
-	return added;
 }
 
 static void
@@ -173,6 +194,7 @@ sandbox_seccomp_seal(struct sandbox *box)
 	const struct sandbox_policy *policy = box->policy;
 	struct sandbox_rule own = { SYS_tgkill, 0, SANDBOX_NOT, 0,
 		"abort, but only itself" };
+	struct list list = { .n = 0 };
 	scmp_filter_ctx deny, allow;
 
 	if (SANDBOX_SANITIZER) {
@@ -185,8 +207,12 @@ sandbox_seccomp_seal(struct sandbox *box)
 	add_rules(deny, &own, 1);
 	add_rules(deny, policy->rules, policy->nrules);
 	allow = new_filter(SCMP_ACT_KILL_PROCESS);
-	box->calls = add_calls(allow, base_calls, nitems(base_calls));
-	box->calls += add_calls(allow, policy->calls, policy->ncalls);
+	add_calls(allow, &list, base_calls, nitems(base_calls));
+	if (policy->serves)
+		add_calls(allow, &list, transport_calls,
+		    nitems(transport_calls));
+	add_calls(allow, &list, policy->calls, policy->ncalls);
+	box->calls = list.n;
 	load(deny);
 	load(allow);
 }

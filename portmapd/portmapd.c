@@ -46,14 +46,7 @@ struct portmapd {
 
 /* clang-format off */
 static const struct sandbox_call permitted[] = {
-	{ SYS_accept4,     false, "take connections" },
-	{ SYS_getsockname, true,  "which of our addresses was asked" },
-	{ SYS_getsockopt,  true,  "the user at the other end of a unix socket" },
-	{ SYS_readv,       true,  "read records" },
-	{ SYS_recvmmsg,    false, "read datagrams" },
-	{ SYS_sendmmsg,    false, "answer datagrams" },
-	{ SYS_sendto,      true,  "answer records" },
-	{ SYS_setsockopt,  true,  "options of a new connection" },
+	{ SYS_getsockopt,  false, "the user at the other end of a unix socket" },
 };
 
 static const struct sandbox_limit limits[] = {
@@ -66,6 +59,7 @@ static const struct sandbox_policy policy = {
 	.role = "portmapd",
 	.calls = permitted,
 	.ncalls = nitems(permitted),
+	.serves = true,
 	.limits = limits,
 	.nlimits = nitems(limits),
 };

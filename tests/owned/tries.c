@@ -86,7 +86,10 @@ static bool
 open_proc(const struct owned *o)
 {
 	return from_dirs(o, "/proc/self/environ", O_RDONLY) ||
-	    from_dirs(o, "/proc/1/root/etc/passwd", O_RDONLY);
+	    from_dirs(o,
+		"/proc/1/root"
+		"/etc/passwd",
+		O_RDONLY);
 }
 
 static bool

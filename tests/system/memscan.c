@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * memscan PID KEYFILE: says which secrets are in a process's memory: "key" (the
+ * file's bytes), "broker" and "worker" (the keys derived from it). A role that
+ * is taken over can be made to show all of its memory; what is not there
+ * cannot be shown.
+ * Runs in: tests only, as root.
+ */
+#include <err.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fhandle.h"
+#include "util.h"
+
+#define CHUNK (1 << 20)
+
+struct pattern {
+	const char *name;
+	const uint8_t *bytes;
+	size_t len;
+	bool found;
+};
+
+/* Searches one mapping; chunks overlap by the longest pattern. */
+static void
+scan(int mem, unsigned long from, unsigned long to, struct pattern *p,
+    size_t np)
+{
+	static uint8_t buf[CHUNK];
+	unsigned long at;
+	ssize_t n;
+	size_t i;
+
+	for (at = from; at < to; at += CHUNK - 64) {
+		n = pread(mem, buf, to - at < CHUNK ? to - at : CHUNK,
+		    (off_t)at);
+		if (n <= 0)
+			return;
+		for (i = 0; i < np; i++)
+			if (memmem(buf, (size_t)n, p[i].bytes, p[i].len) !=
+			    NULL)
+				p[i].found = true;
+		if (to - at <= CHUNK)
+			return;
+	}
+}
+
+static void
+scan_all(const char *pid, struct pattern *p, size_t np)
+{
+	char path[64], line[512], mode[8];
+	unsigned long from, to;
+	FILE *maps;
+	int mem;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	maps = fopen(path, "re");
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/mem", pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	if (maps == NULL || mem == -1)
+		err(1, "%s", path);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 &&
+		    mode[0] == 'r')
+			scan(mem, from, to, p, np);
+	(void)fclose(maps);
+	(void)close(mem);
+}
+
+int
+main(int argc, char *argv[])
+{
+	uint8_t key[FH_KEY_SIZE];
+	struct fh_keys keys;
+	size_t i;
+	int fd;
+
+	if (argc != 3)
+		errx(1, "usage: memscan pid keyfile");
+	fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	if (fd == -1 || read(fd, key, sizeof(key)) != (ssize_t)sizeof(key))
+		err(1, "%s", argv[2]);
+	fh_keys_derive(&keys, key);
+	struct pattern p[] = {
+		{ "key", key, sizeof(key), false },
+		{ "broker", keys.broker.bytes, FH_SUBKEY, false },
+		{ "worker", keys.worker.bytes, FH_SUBKEY, false },
+	};
+	scan_all(argv[1], p, nitems(p));
+	for (i = 0; i < nitems(p); i++)
+		if (p[i].found)
+			(void)puts(p[i].name);
+	return 0;
+}

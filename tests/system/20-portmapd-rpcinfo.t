@@ -7,6 +7,9 @@ private "$@"
 need_daemons portmapd
 
 host_add far 10.77.0.1/24 10.77.0.2/24
+ip address change 10.77.0.1/24 brd + dev far
+on_host far ip address del 10.77.0.2/24 dev eth0
+on_host far ip address add 10.77.0.2/24 brd + dev eth0
 ip address add fd77::1/64 dev far nodad
 on_host far ip address add fd77::2/64 dev eth0 nodad
 start portmapd -c /run/rpcbind.sock || bail "portmapd did not start"
@@ -49,6 +52,26 @@ like "$(rpcinfo 127.0.0.1)" '100005 +3 +tcp6 +::.78.80' 'also on IPv6'
 like "$(on_host far rpcinfo -l 10.77.0.1 100005 3)" \
     'inet/tcp/cots_ord +10.77.0.1.78.80' \
     'each client is told the address it asked'
+like "$(on_host far timeout 3 stdbuf -oL rpcinfo -b 100005 3 2>&1)" '^10.77.0.1.78.80' \
+    'rpcinfo -b finds it by broadcast'
+if command -v nfs-ls >/dev/null; then
+	"$O/tests/system/registrant" "$sock" 100005 2 0.0.0.0:20048 \
+	    2>"$T/mount2.log" &
+	pid[two]=$!
+	at_end "kill ${pid[two]}"
+	wait_for 5 grep -q registered "$T/mount2.log"
+	like "$(on_host far nfs-ls -D nfs:// 2>&1)" 'nfs://10.77.0.1' \
+	    'libnfs (Kodi, VLC) finds it by broadcast'
+	stop two
+else
+	skip 'no nfs-ls (package libnfs-utils)'
+fi
+if command -v nmap >/dev/null; then
+	like "$(on_host far nmap -n -Pn -p 111 --script rpcinfo 10.77.0.1)" \
+	    '100005 +3 +20048/udp' 'nmap lists it'
+else
+	skip 'no nmap'
+fi
 kill "${pid[one]}"
 wait "${pid[one]}"
 is "$?" 0 'the server ends'

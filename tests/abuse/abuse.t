@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+#
+# The abuse cases against the real, sandboxed daemons. LONG=1 (make abuse) runs
+# the long ones too; CASES="12 48" only some.
+# Runs in: the tests.
+. "${0%/*}/../system/lib.sh"
+private "$@"
+need python3 python3 setfacl acl
+
+world() {
+	local d
+	umask 022
+	mkdir "$T"/{rw,ro,all,secure,other,only2,outside,elsewhere,small}
+	chmod 777 "$T"/{rw,ro,all,secure,only2,elsewhere}
+	for d in rw ro; do
+		mkdir "$T/$d/sub" "$T/$d/mnt"
+		chmod 777 "$T/$d/sub"
+		echo content >"$T/$d/f"
+		chown 1001:1001 "$T/$d/f"
+	done
+	head -c 4194304 /dev/urandom >"$T/rw/big"
+	ln -s t "$T/rw/link"
+	ln -s "$T/outside" "$T/rw/escape"
+	ln -s .. "$T/rw/up"
+	mkfifo "$T/rw/fifo"
+	python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/rw/sock"
+	echo private >"$T/rw/private"
+	chmod 600 "$T/rw/private"
+	echo group >"$T/rw/rootgroup"
+	chmod 640 "$T/rw/rootgroup"
+	mkdir -p "$T/rw/hidden/inner"
+	chmod 700 "$T/rw/hidden"
+	echo secret >"$T/outside/secret"
+	echo secret >"$T/elsewhere/secret"
+	chmod 600 "$T/outside/secret" "$T/elsewhere/secret"
+	mount -t tmpfs -o size=1m tmpfs "$T/rw/mnt"
+	echo foreign >"$T/rw/mnt/foreign"
+	loop_fs ext4 24 "$T/small" && chmod 777 "$T/small"
+}
+
+world
+host_add far 10.77.0.1/24 10.77.0.2/24
+tern_start "$T/rw 127.0.0.0/8(rw,insecure)
+$T/ro 127.0.0.0/8(ro,insecure)
+$T/all 127.0.0.0/8(rw,insecure,all_squash)
+$T/secure 127.0.0.0/8(rw)
+$T/small 127.0.0.0/8(rw,insecure)
+$T/only2 127.0.0.1(rw,insecure)
+$T/other 10.9.9.0/24(rw)" -w 2
+export OTHER_PID=${pid[far]} OUR_ADDRESS=10.77.0.1
+export PIDS="${pid[portmapd]} ${pid[mountd]} ${pid[nfsd]}"
+export LOGS="$T/portmapd.log $T/mountd.log $T/nfsd.log"
+export PYTHONDONTWRITEBYTECODE=1
+# shellcheck disable=SC2086 # a list of numbers
+python3 "$top/tests/abuse/abuse.py" ${CASES:-}
+rc=$?
+[ $rc = 0 ] || for f in $LOGS; do
+	diag "${f##*/}: $(tail -n 15 "$f")"
+done
+exit $rc

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: ISC
+"""The world the abuse cases run in, and the oracle after each (G0).
+
+A case is a function with a number from the catalogue of attacks; it asserts
+with the methods of World. After each one the oracle asks: same processes,
+another client served at once, memory and sockets back, nothing outside the
+exports touched, the log not flooded.
+"""
+import hashlib
+import os
+import re
+import socket
+import sys
+import time
+import traceback
+
+from wire import (MOUNT, NFS, OK, PMAP, Closed, Datagrams, Nfs2, Nfs3, Stream,
+                  call, mount3)
+
+CASES = []
+NULL_SECONDS = 0.1
+GROWTH_KIB = 2048
+LOG_LINES = 100
+
+
+def case(number, title, long=False, grows=False, remote=False):
+    """Registers a case. long: only in `make abuse`. grows: fills a cache that
+    is meant to stay filled. remote: needs nothing of the server's machine."""
+    def mark(function):
+        CASES.append((number, title, function, long, grows, remote))
+        return function
+    return mark
+
+
+class Failure(Exception):
+    """A case did not end as it must."""
+
+
+class World:
+    """Where the server is and what surrounds it. Built from the environment:
+    HOST, PMAP_PORT, MOUNT_PORT, NFS_PORT, T (scratch), PIDS, LOGS."""
+
+    def __init__(self, env):
+        self.host = env.get("HOST", "127.0.0.1")
+        self.ports = {PMAP: int(env.get("PMAP_PORT", "111")),
+                      MOUNT: int(env.get("MOUNT_PORT", "20048")),
+                      NFS: int(env.get("NFS_PORT", "2049"))}
+        self.dir = env.get("T", "")
+        self.remote = not self.dir
+        self.export = env.get("EXPORT", self.dir + "/rw")
+        self.pids = [int(p) for p in env.get("PIDS", "").split()]
+        self.logs = env.get("LOGS", "").split()
+        self.seconds = float(env.get("SECONDS_LONG", "60"))
+        self.long = env.get("LONG") == "1"
+        self.roots = {}
+        self.sentinels = self._sentinels()
+
+    # ---- reaching the server
+
+    def tcp(self, prog=NFS, **more):
+        return Stream(self.ports[prog], self.host, **more)
+
+    def udp(self, prog=NFS, **more):
+        return Datagrams(self.ports[prog], self.host, **more)
+
+    def root(self, name="rw"):
+        """Root handle of an export of ours, by MOUNT."""
+        path = self.export if self.remote else f"{self.dir}/{name}"
+        if path not in self.roots:
+            with self.tcp(MOUNT) as t:
+                reply = mount3(t, path)
+            self.equal(reply.status(), OK, f"MNT {name}")
+            self.roots[path] = reply.fh
+        return self.roots[path]
+
+    def nfs3(self, uid=1001, gid=1001, groups=(), **more):
+        return Nfs3(self.tcp(**more), uid, gid, groups)
+
+    def nfs2(self, uid=1001, gid=1001, groups=(), **more):
+        return Nfs2(self.tcp(**more), uid, gid, groups)
+
+    # ---- assertions
+
+    def true(self, what, text):
+        if not what:
+            raise Failure(text)
+
+    def equal(self, got, want, text):
+        self.true(got == want, f"{text}: got {got!r}, want {want!r}")
+
+    def among(self, got, wants, text):
+        self.true(got in wants, f"{text}: got {got!r}, want one of {wants!r}")
+
+    def refused(self, action, text):
+        """An RPC or NFS error, or a closed connection; never success."""
+        try:
+            reply = action()
+        except Closed:
+            return
+        self.true(reply.accept != 0 or reply.status() not in (OK, None),
+                  f"{text}: {reply.describe()}")
+
+    # ---- the oracle
+
+    def null_seconds(self):
+        started = time.monotonic()
+        with self.tcp(NFS) as t:
+            t.rpc(call(NFS, 3, 0))
+        return time.monotonic() - started
+
+    def _sentinels(self):
+        found = {}
+        for top, _, files in os.walk(self.dir + "/outside"):
+            for name in files:
+                path = os.path.join(top, name)
+                st = os.lstat(path)
+                with open(path, "rb") as f:
+                    digest = hashlib.sha256(f.read()).hexdigest()
+                found[path] = (digest, st.st_mode, st.st_uid, st.st_mtime_ns)
+        return found
+
+    def _all_pids(self):
+        pids = []
+        for pid in self.pids:
+            pids += descendants(pid)
+        return pids
+
+    def _memory(self):
+        total = 0
+        for pid in self._all_pids():
+            with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                total += sum(int(n) for n in re.findall(
+                    r"RssAnon:\s+(\d+)", f.read()))
+        return total
+
+    def _sockets(self):
+        total = 0
+        for pid in self._all_pids():
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                try:
+                    link = os.readlink(f"/proc/{pid}/fd/{fd}")
+                except OSError:
+                    continue
+                total += link.startswith("socket:")
+        return total
+
+    def _log_lines(self):
+        total = 0
+        for path in self.logs:
+            with open(path, "rb") as f:
+                total += f.read().count(b"\n")
+        return total
+
+    def snapshot(self):
+        if self.remote:
+            return None
+        return (self._all_pids(), self._memory(), self._sockets(),
+                self._log_lines())
+
+    def verdict(self, before, grows):
+        """Raises Failure when the server is not as well as before."""
+        fast = min(self.null_seconds() for _ in range(3))
+        self.true(fast < NULL_SECONDS, f"NULL took {fast:.3f} s")
+        if self.remote:
+            return
+        pids, memory, sockets, lines = before
+        self.equal(self._all_pids(), pids, "processes")
+        self.true(eventually(lambda: self._sockets() <= sockets),
+                  f"sockets {sockets} -> {self._sockets()}")
+        if not grows:
+            self.true(
+                eventually(lambda: self._memory() <= memory + GROWTH_KIB),
+                f"memory {memory} -> {self._memory()} KiB")
+        self.true(self._log_lines() - lines <= LOG_LINES,
+                  f"{self._log_lines() - lines} lines of log")
+        self.equal(self._sentinels(), self.sentinels, "sentinels")
+
+
+def descendants(pid):
+    """The process and its children, parents first."""
+    found = [pid]
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
+            for child in f.read().split():
+                found += descendants(int(child))
+    return found
+
+
+def eventually(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def run(world, wanted):
+    """Runs the registered cases and prints TAP; returns the exit status."""
+    failed = count = 0
+    for number, title, function, long, grows, remote in sorted(
+            CASES, key=lambda c: c[0]):
+        if wanted and number not in wanted:
+            continue
+        count += 1
+        name = f"case {number}: {title}"
+        if long and not world.long:
+            print(f"ok {count} - {name} # skip long: make abuse", flush=True)
+            continue
+        if world.remote and not remote:
+            print(f"ok {count} - {name} # skip needs the server's machine",
+                  flush=True)
+            continue
+        try:
+            before = world.snapshot()
+            function(world)
+            world.verdict(before, grows)
+            print(f"ok {count} - {name}", flush=True)
+        except (Failure, Closed, OSError, socket.timeout) as error:
+            failed += 1
+            print(f"not ok {count} - {name}", flush=True)
+            kind = type(error).__name__
+            print(f"# {kind}: {error}".replace("\n", "\n# "))
+            where = traceback.extract_tb(sys.exc_info()[2])[1:3]
+            for frame in where:
+                print(f"# at {os.path.basename(frame.filename)}:"
+                      f"{frame.lineno} {frame.line}", flush=True)
+    print(f"1..{count}")
+    return 1 if failed else 0

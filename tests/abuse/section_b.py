@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: ISC
+"""B. portmapd. The unix socket of registration is tried in section J."""
+import os
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+from harness import case, eventually
+from wire import (MOUNT, NFS, PMAP, Closed, Stream, call, opaque, record,
+                  u32)
+
+RPCB = u32(100003, 3) + opaque("tcp") + opaque("") + opaque("")
+QUERIES = {
+    (2, 0): b"", (2, 3): u32(100003, 3, 6, 0), (2, 4): b"",
+    (2, 5): u32(100003, 3, 0) + opaque(b""),
+    (3, 3): RPCB, (3, 4): b"", (3, 5): u32(100003, 3, 0) + opaque(b""),
+    (3, 6): b"", (3, 7): opaque("127.0.0.1.0.111"),
+    (4, 3): RPCB, (4, 4): b"", (4, 5): u32(100003, 3, 0) + opaque(b""),
+    (4, 9): RPCB, (4, 10): u32(100003, 3, 0) + opaque(b""),
+    (4, 11): RPCB, (4, 12): b"",
+}
+
+
+def dump(w):
+    """The table of version 2, as a set of (program, version, proto, port)."""
+    with w.tcp(PMAP) as t:
+        data = t.rpc(call(PMAP, 2, 4)).rest
+    found = set()
+    while struct.unpack(">I", data[:4])[0]:
+        found.add(struct.unpack(">IIII", data[4:20]))
+        data = data[20:]
+    return found
+
+
+@case(22, "no datagram from another machine is answered 1.5 times as large")
+def amplification(w):
+    script = ("import sys; sys.path.insert(0, sys.argv[1]); "
+              "import section_b; section_b.ratios(sys.argv[2])")
+    other = os.environ.get("OTHER_PID")
+    w.true(other, "no other host")
+    out = subprocess.run(
+        ["nsenter", "-t", other, "-n", "--", "python3", "-c", script,
+         os.path.dirname(__file__), os.environ["OUR_ADDRESS"]],
+        capture_output=True, text=True, timeout=60, check=False)
+    w.equal(out.stdout.strip(), "within", f"ratios: {out.stderr[-400:]}")
+
+
+def ratios(address):
+    """Runs on the other host: prints "within", or the worst."""
+    worst = (0.0, None)
+    for (vers, proc), args in QUERIES.items():
+        message = call(PMAP, vers, proc, args)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.settimeout(0.3)
+            s.sendto(message, (address, 111))
+            try:
+                size = len(s.recv(65536))
+            except socket.timeout:
+                size = 0
+        worst = max(worst, (size / len(message), f"v{vers} {proc}"))
+    print("within" if worst[0] <= 1.5 else worst)
+
+
+@case(23, "CALLIT and its kin forward nothing")
+def callit(w):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trap:
+        trap.bind(("127.0.0.1", 0))
+        trap.settimeout(0.2)
+        for vers, proc in ((2, 5), (3, 5), (4, 5), (4, 10)):
+            for prog, procedure in ((MOUNT, 1), (MOUNT, 5), (NFS, 1),
+                                    (PMAP, 1), (999999, 0)):
+                with w.udp(PMAP) as t:
+                    t.send(call(PMAP, vers, proc,
+                                u32(prog, 3, procedure) + opaque(bytes(64))))
+                    data = t.receive_raw(0.02)
+                    w.true(data is None or len(data) < 200, "an answer")
+        try:
+            trap.recv(100)
+            w.true(False, "something was forwarded")
+        except socket.timeout:
+            pass
+
+
+@case(24, "SET and UNSET over the network are false, from anywhere")
+def set_by_network(w):
+    before = dump(w)
+    for source in (None, ("127.0.0.1", 777), ("127.0.0.5", 888)):
+        for vers, set_args, unset_args in (
+                (2, u32(300019, 1, 6, 7777), u32(100003, 3, 6, 0)),
+                (3, u32(300019, 1) + opaque("tcp") +
+                 opaque("127.0.0.1.30.97") + opaque("superuser"), RPCB),
+                (4, u32(300019, 1) + opaque("tcp") +
+                 opaque("127.0.0.1.30.97") + opaque("superuser"), RPCB)):
+            for proc, args in ((1, set_args), (2, unset_args)):
+                with w.udp(PMAP, source=source) as t:
+                    reply = t.rpc(call(PMAP, vers, proc, args))
+                    w.true(reply.accept != 0 or reply.status() == 0,
+                           f"v{vers} {proc} over UDP: {reply.describe()}")
+                with w.tcp(PMAP) as t:
+                    reply = t.rpc(call(PMAP, vers, proc, args))
+                    w.true(reply.accept != 0 or reply.status() == 0,
+                           f"v{vers} {proc} over TCP: {reply.describe()}")
+    w.equal(dump(w), before, "table")
+
+
+def unix(path):
+    """A connection to the registration socket."""
+    t = Stream.__new__(Stream)
+    t.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    t.sock.settimeout(5)
+    t.sock.connect(path)
+    t.buffer = b""
+    return t
+
+
+def as_user(uid, action):
+    """Runs action in a child as that user; its truth is the result."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        try:
+            os._exit(0 if action() else 1)
+        except Exception:  # pylint: disable=broad-except
+            os._exit(2)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def set_program(w, program):
+    def attempt():
+        with unix(w.dir + "/run/portmap.sock") as t:
+            reply = t.rpc(call(PMAP, 2, 1, u32(program, 9, 6, 7777)))
+            return reply.accept == 0 and reply.status() == 1
+    return attempt
+
+
+@case(25, "only the right user registers a program")
+def set_by_user(w):
+    w.true(not as_user(1001, set_program(w, 100005)), "a stranger")
+    w.true(not as_user(902, set_program(w, 100003)), "mountd for nfs")
+    w.true(not as_user(903, set_program(w, 100005)), "nfsd for mount")
+    w.true(as_user(902, set_program(w, 100005)), "mountd for mount")
+    w.true(eventually(lambda: not any(v == 9 for _, v, _, _ in dump(w)), 0.5),
+           "entries outlive their connection")
+
+
+@case(26, "a killed registrant's entries are gone at once")
+def killed_registrant(w):
+    ready, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        t = unix(w.dir + "/run/portmap.sock")
+        t.rpc(call(PMAP, 2, 1, u32(300026, 1, 6, 7777)))
+        os.write(told, b"x")
+        time.sleep(60)
+        os._exit(0)
+    os.read(ready, 1)
+    w.true((300026, 1, 6, 7777) in dump(w), "registered")
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    started = time.monotonic()
+    w.true(eventually(lambda: (300026, 1, 6, 7777) not in dump(w), 1),
+           "still there")
+    w.true(time.monotonic() - started < 0.5, "took too long")
+    os.close(ready)
+    os.close(told)
+
+
+@case(27, "a second registration is refused while the first lives")
+def second_registration(w):
+    args = u32(300027, 1, 6, 7777)
+    with unix(w.dir + "/run/portmap.sock") as first:
+        w.equal(first.rpc(call(PMAP, 2, 1, args)).status(), 1, "first")
+        with unix(w.dir + "/run/portmap.sock") as second:
+            w.equal(second.rpc(call(PMAP, 2, 1, u32(300027, 1, 6, 8888)))
+                    .status(), 0, "second")
+
+    def again():
+        with unix(w.dir + "/run/portmap.sock") as third:
+            return third.rpc(call(PMAP, 2, 1, args)).status() == 1
+    w.true(eventually(again, 1), "after the first died")
+
+
+@case(28, "strings of 10^8 and 2^32-1 bytes: GARBAGE_ARGS, no memory")
+def string_bombs(w):
+    for length in (10 ** 8, 0xFFFFFFFF):
+        bomb = u32(100003, 3, length) + bytes(40)
+        with w.tcp(PMAP) as t:
+            for _ in range(1000):
+                w.equal(t.rpc(call(PMAP, 3, 3, bomb)).accept, 4, "accept")
+
+
+@case(29, "registrations are capped")
+def many_registrations(w):
+    with unix(w.dir + "/run/portmap.sock") as t:
+        refused = 0
+        for i in range(100000):
+            if t.rpc(call(PMAP, 2, 1, u32(400000 + i, 1, 6, 7))).status() != 1:
+                refused += 1
+                if refused > 10:
+                    break
+    w.true(refused > 10, "100,000 registrations were taken")
+    w.true(eventually(
+        lambda: not any(p >= 400000 for p, _, _, _ in dump(w)), 2), "left")
+
+
+@case(30, "a flood of GETPORT: TCP queries still served")
+def flood(w):
+    message = call(PMAP, 2, 3, u32(100003, 3, 6, 0))
+    socks = [w.udp(PMAP, source=(f"127.0.1.{i}", 0)) for i in range(1, 100)]
+    slowest, end = 0.0, time.monotonic() + 2
+    while time.monotonic() < end:
+        for s in socks:
+            for _ in range(20):
+                s.sock.send(message)
+        started = time.monotonic()
+        with w.tcp(PMAP) as t:
+            t.rpc(call(PMAP, 2, 0))
+        slowest = max(slowest, time.monotonic() - started)
+    for s in socks:
+        s.close()
+    w.true(slowest < 0.25, f"TCP query took {slowest:.3f} s")
+
+
+@case(31, "GETADDR with malformed netids and addresses: empty or refused")
+def bad_netids(w):
+    for netid in ("", "tcp7", "x" * 300, "\0\0", "udp\n"):
+        for uaddr in ("", "....", "999.1.1.1.1.1", "fe80::1%eth0.0.1", "%n"):
+            with w.tcp(PMAP) as t:
+                for vers in (3, 4):
+                    reply = t.rpc(call(
+                        PMAP, vers, 3, u32(100003, 3) + opaque(netid) +
+                        opaque(uaddr) + opaque("")))
+                    w.true(reply.stat == 0, reply.describe())
+
+
+@case(32, "our own client stops at a reply without end")
+def endless_reply(w):
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    path = w.dir + "/run/false.sock"
+    server.bind(path)
+    os.chmod(path, 0o777)
+    server.listen(1)
+    child = subprocess.Popen(
+        [os.environ["O"] + "/mountd/mountd", "-d", "-s", path, "-f",
+         w.dir + "/exports", "-k", w.dir + "/key", "-a", "127.0.0.77"],
+        stderr=subprocess.DEVNULL)
+    try:
+        server.settimeout(10)
+        connection = server.accept()[0]
+        connection.settimeout(3)
+        try:
+            connection.recv(4096)
+            for _ in range(64):
+                connection.sendall(record(bytes(65536), False))
+            rest = connection.recv(4096)
+        except (ConnectionResetError, BrokenPipeError, Closed):
+            rest = b""
+        except socket.timeout:
+            rest = b"timeout"
+        w.true(rest == b"", "mountd goes on reading")
+        w.equal(child.poll(), None, "mountd ended")
+    finally:
+        child.terminate()
+        child.wait(10)
+        server.close()

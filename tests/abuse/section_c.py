@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: ISC
+"""C. mountd. Property tests of prefixes (39) are in tests/unit."""
+import os
+import struct
+import time
+
+from harness import case
+from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Closed, Nfs3, call,
+                  mount3, opaque, u32)
+
+REFUSALS = (NOENT, ACCES, NAMETOOLONG, 20, 22)
+
+
+def mnt(w, path, **more):
+    with w.tcp(MOUNT, **more) as t:
+        return mount3(t, path)
+
+
+@case(33, "paths of 0, 1,024, 1,025 and 2^31 bytes")
+def path_lengths(w):
+    w.among(mnt(w, "").status(), REFUSALS, "empty path")
+    w.among(mnt(w, "/" + "x" * 1023).status(), REFUSALS, "1,024 bytes")
+    reply = mnt(w, "/" + "x" * 1024)
+    w.true(reply.accept == 4 or reply.status() in REFUSALS, "1,025 bytes")
+    with w.tcp(MOUNT) as t:
+        reply = t.rpc(call(MOUNT, 3, 1, u32(1 << 31) + b"/abc"))
+        w.equal(reply.accept, 4, "2^31 bytes")
+
+
+@case(34, "paths with NUL, newline, formats, escapes: refused, log escaped")
+def odd_paths(w):
+    for odd in (b"\0", b"\n<0>fake: line", b"%n%s%n", b"\x1b[2J", b"\x80\xff"):
+        path = (w.dir + "/rw/").encode() + odd
+        w.among(mnt(w, path).status(), REFUSALS, repr(odd))
+    for log in w.logs:
+        with open(log, "rb") as f:
+            text = f.read()
+        w.true(b"\x1b" not in text and b"\n<0>fake" not in text and
+               b"\xff" not in text, f"{log} has raw bytes")
+
+
+@case(35, "only exact export names are mounted")
+def near_names(w):
+    for path in ("/rw/../../", "/rwX", "/rw/../outside", "/./rw/..", "",
+                 "/rw/../rw/../outside"):
+        reply = mnt(w, w.dir + path)
+        w.true(reply.status() != OK, f"{path} was mounted")
+    w.equal(mnt(w, w.dir + "//rw/").status(), OK, "pure string clean-up")
+
+
+@case(36, "a subdirectory the unprivileged worker cannot reach is refused")
+def hidden_subdirectory(w):
+    w.true(mnt(w, w.dir + "/rw/hidden/inner").status() != OK, "hidden/inner")
+    w.true(mnt(w, w.dir + "/outside").status() != OK, "outside")
+
+
+@case(37, "a symbolic link in the path is refused")
+def symlink_path(w):
+    for path in ("/rw/escape", "/rw/escape/secret", "/rw/up/outside"):
+        w.true(mnt(w, w.dir + path).status() != OK, path)
+
+
+@case(38, "refused alike, whether the export exists or not")
+def same_answer(w):
+    real = mnt(w, w.dir + "/other").status()
+    none = mnt(w, w.dir + "/nonexistent").status()
+    w.equal((real, none), (ACCES, ACCES), "statuses")
+    spans = {}
+    for path in ("/other", "/nonexistent") * 50:
+        started = time.perf_counter()
+        mnt(w, w.dir + path)
+        spans.setdefault(path, []).append(time.perf_counter() - started)
+    real, none = (sorted(v)[len(v) // 2] for v in spans.values())
+    w.true(0.25 < real / none < 4, f"medians {real:.6f} {none:.6f}")
+
+
+@case(40, "no name of the client is looked up while serving")
+def no_lookups(w):
+    for pid in w.snapshot()[0]:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as f:
+            w.true("libnss_dns" not in f.read(), "a role loaded libnss_dns")
+
+
+@case(41, "a high port on a secure export is refused here and in nfsd")
+def high_port(w):
+    w.equal(mnt(w, w.dir + "/secure").status(), ACCES, "MNT from a high port")
+    reply = mnt(w, w.dir + "/secure", source=("127.0.0.1", 901))
+    w.equal(reply.status(), OK, "MNT from port 901")
+    low = Nfs3(w.tcp(source=("127.0.0.1", 902)))
+    w.equal(low.getattr(reply.fh).status(), OK, "GETATTR from port 902")
+    low.transport.close()
+    c = w.nfs3()
+    w.among(c.getattr(reply.fh).status(), (ACCES, 70, 10001), "high port")
+    c.transport.close()
+
+
+@case(42, "a million MNTs leave a bounded list; UMNTALL touches only its own",
+      grows=True)
+def many_mounts(w):
+    count = 100000 if w.long else 3000
+    with w.tcp(MOUNT, source=("127.0.0.7", 0)) as t:
+        for i in range(count):
+            mount3(t, w.dir + "/rw")
+    with w.tcp(MOUNT, source=("127.0.0.8", 0)) as t:
+        mount3(t, w.dir + "/rw")
+        t.rpc(call(MOUNT, 3, 4))
+        listed = t.rpc(call(MOUNT, 3, 2)).rest
+    w.true(len(listed) < 1 << 20, "the list has no bound")
+    w.true(b"127.0.0.7" in listed or len(listed) <= 4, "another's entry went")
+
+
+@case(43, "EXPORT shows a client only what is exported to it")
+def export_list(w):
+    with w.tcp(MOUNT) as t:
+        listed = t.rpc(call(MOUNT, 3, 5)).rest
+    w.true(b"/other" not in listed, "an export of others is shown")
+    w.true(b"10.9.9" not in listed, "another client's network is shown")
+
+
+@case(44, "a root handle from a host that is not in the list is refused")
+def foreign_host(w):
+    fh = w.root("only2")
+    c = w.nfs3(source=("127.0.0.3", 0))
+    w.among(c.getattr(fh).status(), (ACCES, 70, 10001), "GETATTR")
+    w.among(c.lookup(fh, "f").status(), (ACCES, 70, 10001), "LOOKUP")
+    c.transport.close()
+
+
+@case(45, "versions 1 and 2 give whole 32-byte handles")
+def old_mounts(w):
+    with w.tcp(MOUNT) as t:
+        for vers in (1, 2):
+            reply = t.rpc(call(MOUNT, vers, 1, opaque(w.dir + "/rw")))
+            w.equal((reply.status(), len(reply.rest)), (OK, 36), f"v{vers}")
+            w.equal(reply.rest[4:], w.root(), "same handle as version 3")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: ISC
+"""D. Handles and export escape."""
+import os
+import time
+
+from harness import case
+from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NOENT, NOTDIR, OK, STALE,
+                  NFS, call, entries3, entries3plus, opaque, u32, u64)
+
+GONE = (BADHANDLE, STALE)
+
+
+@case(46, "handles of every wrong length")
+def lengths(w):
+    c = w.nfs3()
+    for n in (0, 1, 10, 31, 33, 63, 64):
+        reply = c.getattr((w.root() + bytes(64))[:n])
+        w.true(reply.accept == 4 or reply.status() in GONE, f"length {n}")
+    for n in (65, 0xFFFFFFFF):
+        reply = c.call("GETATTR", u32(n) + bytes(68))
+        w.equal(reply.accept, 4, f"length {n}")
+    c.transport.close()
+
+
+@case(47, "random handles are BADHANDLE, and cheap")
+def random_handles(w):
+    c = w.nfs3()
+    count = 200000 if w.long else 5000
+    started = cpu(w)
+    for _ in range(count):
+        w.equal(c.getattr(os.urandom(32)).status(), BADHANDLE, "status")
+    each = (cpu(w) - started) / count
+    c.transport.close()
+    w.true(each < 1e-4, f"{each * 1e6:.1f} us of CPU each")
+
+
+def cpu(w):
+    ticks = 0
+    for pid in w.snapshot()[0]:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@case(48, "every single bit of a valid handle flipped")
+def bit_flips(w):
+    c, c2 = w.nfs3(), w.nfs2()
+    fh = c.lookup(w.root(), "f").fh
+    for bit in range(len(fh) * 8):
+        bad = bytearray(fh)
+        bad[bit // 8] ^= 1 << bit % 8
+        w.equal(c.getattr(bytes(bad)).status(), BADHANDLE, f"v3 bit {bit}")
+        w.equal(c2.call("GETATTR", bytes(bad)).status(), STALE, f"v2 {bit}")
+    c.transport.close()
+    c2.transport.close()
+
+
+@case(49, "handles rebuilt with an old tag")
+def rebuilt(w):
+    c = w.nfs3()
+    a, b = c.lookup(w.root(), "f").fh, c.lookup(w.root(), "big").fh
+    for cut in range(4, 28):
+        for mixed in (a[:cut] + b[cut:], b[:cut] + a[cut:]):
+            if mixed not in (a, b):
+                w.equal(c.getattr(mixed).status(), BADHANDLE, f"cut {cut}")
+    c.transport.close()
+
+
+@case(50, "a read-only export's handle under another export's id")
+def other_export_id(w):
+    c = w.nfs3()
+    fh, other = w.root("ro"), w.root("rw")
+    w.equal(c.getattr(fh[:2] + other[2:4] + fh[4:]).status(), BADHANDLE, "id")
+    c.transport.close()
+
+
+@case(52, "a deleted file whose inode is used again is STALE")
+def inode_reuse(w):
+    c = w.nfs3()
+    for i in range(50):
+        fh = c.create(w.root(), "reuse").fh
+        os.unlink(f"{w.dir}/rw/reuse")
+        with open(f"{w.dir}/rw/reuse2", "w", encoding="ascii") as f:
+            f.write("new")
+        w.among(c.read(fh, 0, 100).status(), GONE, f"round {i}")
+        os.unlink(f"{w.dir}/rw/reuse2")
+    c.transport.close()
+
+
+@case(53, "a file moved out of the export")
+def moved_out(w):
+    c = w.nfs3()
+    c.create(w.root(), "wander")
+    fh = c.lookup(w.root(), "wander").fh
+    os.rename(f"{w.dir}/rw/wander", f"{w.dir}/elsewhere/wander")
+    status = c.getattr(fh).status()
+    w.among(status, (OK,) + GONE, "documented: STALE where supported")
+    os.unlink(f"{w.dir}/elsewhere/wander")
+    c.transport.close()
+
+
+@case(54, "a directory moved out: .. never leads to the new parent")
+def moved_directory(w):
+    c = w.nfs3()
+    c.mkdir(w.root(), "walk")
+    inner = c.mkdir(c.lookup(w.root(), "walk").fh, "inner").fh
+    walk = c.lookup(w.root(), "walk").fh
+    os.rename(f"{w.dir}/rw/walk", f"{w.dir}/elsewhere/walk")
+    try:
+        secret = os.stat(f"{w.dir}/elsewhere").st_ino
+        for fh in (walk, inner):
+            for _ in range(4):
+                up = c.lookup(fh, "..")
+                if up.status() != OK:
+                    break
+                w.true(up.attr.fileid != secret, "reached the new parent")
+                w.true(c.lookup(up.fh, "secret").status() != OK, "a secret")
+                fh = up.fh
+    finally:
+        os.rename(f"{w.dir}/elsewhere/walk", f"{w.dir}/rw/walk")
+        os.rmdir(f"{w.dir}/rw/walk/inner")
+        os.rmdir(f"{w.dir}/rw/walk")
+        c.transport.close()
+
+
+@case(55, ".. at the root and at depth 1 is the root")
+def parents(w):
+    c = w.nfs3()
+    root = w.root()
+    own = c.getattr(root).attr.fileid
+    w.equal(c.lookup(root, "..").attr.fileid, own, "at the root")
+    sub = c.lookup(root, "sub").fh
+    w.equal(c.lookup(sub, "..").attr.fileid, own, "at depth 1")
+    w.equal(c.lookup(root, ".").attr.fileid, own, "dot")
+    c.transport.close()
+
+
+@case(56, "READDIR and READDIRPLUS at the root show nothing above it")
+def root_listing(w):
+    c = w.nfs3()
+    own = c.getattr(w.root()).attr.fileid
+    listed, _ = entries3(c.readdir(w.root()))
+    for name, fileid, _ in listed:
+        if name in (b".", b".."):
+            w.equal(fileid, own, f"fileid of {name!r}")
+    for name, _, handle in entries3plus(c.readdirplus(w.root())):
+        if name == b".." and handle:
+            w.equal(c.getattr(handle).attr.fileid, own, "handle of ..")
+    c.transport.close()
+
+
+@case(57, "a filesystem mounted inside the export is not entered")
+def inner_mount(w):
+    c = w.nfs3()
+    reply = c.lookup(w.root(), "mnt")
+    if reply.status() == OK:
+        w.among(c.lookup(reply.fh, "foreign").status(),
+                (NOENT, ACCES, STALE), "a file of the other filesystem")
+    c.transport.close()
+
+
+@case(58, "every operation on every wrong type")
+def wrong_types(w):
+    c = w.nfs3()
+    root = w.root()
+    kinds = {k: c.lookup(root, k).fh for k in ("f", "link", "fifo", "sock")}
+    kinds["dir"] = c.lookup(root, "sub").fh
+    for kind, fh in kinds.items():
+        if kind != "dir":
+            w.equal(c.lookup(fh, "x").status(), NOTDIR, f"LOOKUP {kind}")
+            w.equal(c.readdir(fh).status(), NOTDIR, f"READDIR {kind}")
+            w.equal(c.readdirplus(fh).status(), NOTDIR, f"PLUS {kind}")
+            w.equal(c.create(fh, "x").status(), NOTDIR, f"CREATE {kind}")
+        if kind != "f":
+            want = (ISDIR, INVAL) if kind == "dir" else (INVAL,)
+            w.among(c.read(fh, 0, 10).status(), want, f"READ {kind}")
+            w.among(c.write(fh, 0, b"x").status(), want, f"WRITE {kind}")
+            w.among(c.commit(fh).status(), want, f"COMMIT {kind}")
+            w.among(c.setattr(fh, size=0).status(), want, f"truncate {kind}")
+        if kind != "link":
+            w.equal(c.call("READLINK", opaque(fh)).status(), INVAL,
+                    f"READLINK {kind}")
+    c.transport.close()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: ISC
+"""F. Identity."""
+import os
+import stat
+import subprocess
+import threading
+
+from harness import case
+from wire import (ACCES, INVAL, NOTSUPP, OK, P2, PERM, ROFS, AUTH_SYS, NFS,
+                  call, opaque, sattr2, u32, u64, auth_sys)
+
+REFUSED = (ACCES, PERM)
+
+
+def owner(w, path):
+    st = os.lstat(f"{w.dir}/{path}")
+    return st.st_uid, st.st_gid
+
+
+@case(72, "uid 0 acts as the anonymous user under root_squash")
+def root_squashed(w):
+    c = w.nfs3(uid=0, gid=0)
+    root = w.root()
+    for name, make in (("q1", lambda: c.create(root, "q1")),
+                       ("q2", lambda: c.mkdir(root, "q2")),
+                       ("q3", lambda: c.symlink(root, "q3", "t")),
+                       ("q4", lambda: c.mknod(root, "q4", 7))):
+        w.equal(make().status(), OK, name)
+        w.equal(owner(w, "rw/" + name)[0], 65534, name)
+        (c.rmdir if name == "q2" else c.remove)(root, name)
+    private = c.lookup(root, "private").fh
+    w.equal(c.read(private, 0, 10).status(), ACCES, "READ of 0600")
+    w.equal(c.write(private, 0, b"x").status(), ACCES, "WRITE of 0600")
+    w.among(c.setattr(private, mode=0o777).status(), REFUSED, "chmod")
+    w.equal(c.lookup(c.lookup(root, "hidden").fh, "inner").status(), ACCES,
+            "LOOKUP in 0700")
+    c.transport.close()
+
+
+@case(73, "gid 0, first or in the list, gives nothing of root's group")
+def root_group(w):
+    for gid, groups in ((0, ()), (1001, (0,)), (1001, (5, 0, 5, 3, 0)),
+                        (65534, (0, 65534))):
+        c = w.nfs3(uid=1001, gid=gid, groups=groups)
+        fh = c.lookup(w.root(), "rootgroup").fh
+        w.equal(c.read(fh, 0, 10).status(), ACCES, f"gid {gid} {groups}")
+        c.transport.close()
+
+
+@case(74, "uids at the edges: that uid or refused, never root")
+def edge_uids(w):
+    for uid in (65535, 65536, 1 << 17, 1 << 31, (1 << 32) - 2, (1 << 32) - 1):
+        c = w.nfs3(uid=uid, gid=uid)
+        reply = c.create(w.root(), "edge")
+        if reply.status() == OK:
+            w.among(owner(w, "rw/edge")[0], (uid, 65534), f"uid {uid}")
+            os.unlink(w.dir + "/rw/edge")
+        private = c.lookup(w.root(), "private")
+        if private.status() == OK:
+            w.equal(c.read(private.fh, 0, 9).status(), ACCES, f"uid {uid}")
+        c.transport.close()
+
+
+@case(77, "two users in turn: every file has the right owner", grows=True)
+def alternating(w):
+    count = 2000 if w.long else 100
+    problems = []
+
+    def work(number):
+        pair = [w.nfs3(uid=u, gid=u) for u in (1001, 1002)]
+        shared = pair[0].transport
+        for i in range(count):
+            c = pair[i % 2]
+            c.transport = shared
+            name = f"alt-{number}-{i}"
+            c.create(w.root(), name)
+            if owner(w, "rw/" + name)[0] != 1001 + i % 2:
+                problems.append(name)
+            c.remove(w.root(), name)
+        shared.close()
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    w.equal(problems, [], "wrong owners")
+
+
+@case(78, "a malformed credential right after a good one inherits nothing")
+def no_inheritance(w):
+    c = w.nfs3(uid=1001)
+    args = opaque(w.root()) + opaque("inherit") + u32(0) + u32(0) * 6
+    c.getattr(w.root())
+    bad = u32(AUTH_SYS) + opaque(u32(1) + opaque(b"n") + u32(1001))
+    reply = c.transport.rpc(call(NFS, 3, 8, args, cred=bad))
+    w.equal((reply.stat, reply.reject, reply.why), (1, 1, 1), "BADCRED")
+    w.true(not os.path.exists(w.dir + "/rw/inherit"), "it was created")
+    c.transport.close()
+
+
+@case(79, "owners cannot give files away; others cannot take them")
+def chown(w):
+    c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)
+    fh = c.create(w.root(), "mine").fh
+    for attrs in ({"uid": 0}, {"uid": 1002}, {"gid": 0}, {"gid": 1002}):
+        w.among(c.setattr(fh, **attrs).status(), REFUSED, f"owner {attrs}")
+    for attrs in ({"uid": 1002}, {"gid": 1002}, {"mode": 0o777}):
+        w.among(other.setattr(fh, **attrs).status(), REFUSED, f"other {attrs}")
+    w.equal(owner(w, "rw/mine"), (1001, 1001), "owner")
+    c.remove(w.root(), "mine")
+    c.transport.close()
+    other.transport.close()
+
+
+@case(80, "set-id bits: the kernel's rules, nothing for strangers")
+def set_id(w):
+    c = w.nfs3(uid=1001, gid=1001)
+    for mode in (0o4755, 0o2755, 0o6777, 0o7777, 0o177777):
+        reply = c.create(w.root(), "sid", mode=mode)
+        w.among(reply.status(), (OK, INVAL), oct(mode))
+        if reply.status() == OK:
+            st = os.stat(w.dir + "/rw/sid")
+            w.equal((st.st_uid, stat.S_IFMT(st.st_mode)),
+                    (1001, stat.S_IFREG), "owner and type")
+            c.remove(w.root(), "sid")
+    c.transport.close()
+
+
+@case(81, "device nodes are refused, pipes and sockets are not")
+def nodes(w):
+    for uid in (0, 1001):
+        c = w.nfs3(uid=uid, gid=uid)
+        for kind in (3, 4):
+            for rdev in ((0, 0), (1, 3), (0xFFFFFFFF, 0xFFFFFFFF)):
+                reply = c.mknod(w.root(), "dev", kind, rdev)
+                w.among(reply.status(), (PERM, ACCES, NOTSUPP, INVAL),
+                        f"uid {uid} type {kind} {rdev}")
+        for kind in (6, 7):
+            w.equal(c.mknod(w.root(), "node", kind).status(), OK, "pipe")
+            c.remove(w.root(), "node")
+        c.transport.close()
+
+
+@case(82, "the owner writes his 0444 and reads his 0200 file, others do not")
+def owner_override(w):
+    c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)
+    fh = c.create(w.root(), "own", mode=0o444).fh
+    w.equal(c.write(fh, 0, b"mine").status(), OK, "owner writes 0444")
+    w.equal(other.write(fh, 0, b"not").status(), ACCES, "other writes")
+    c.setattr(fh, mode=0o200)
+    w.equal(other.read(fh, 0, 9).status(), ACCES, "other reads 0200")
+    w.equal(c.read(fh, 0, 9).bytes, b"mine", "owner reads 0200")
+    c.remove(w.root(), "own")
+    c.transport.close()
+    other.transport.close()
+
+
+@case(83, "ACLs decide, whatever the mode says")
+def acls(w):
+    path = w.dir + "/rw/acl"
+    with open(path, "w", encoding="ascii") as f:
+        f.write("text")
+    subprocess.run(["setfacl", "-m", "u:1001:---,o::r--", path], check=True)
+    c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)
+    fh = c.lookup(w.root(), "acl").fh
+    w.equal(c.read(fh, 0, 9).status(), ACCES, "denied by ACL")
+    w.equal(c.access(fh, 1).granted, 0, "ACCESS tells so")
+    w.equal(other.read(fh, 0, 9).status(), OK, "others by mode")
+    subprocess.run(["setfacl", "-m", "u:1001:rw-", path], check=True)
+    w.equal(c.write(fh, 0, b"more").status(), OK, "granted by ACL")
+    os.unlink(path)
+    c.transport.close()
+    other.transport.close()
+
+
+@case(84, "nothing changes on a read-only export")
+def read_only(w):
+    c = w.nfs3(uid=0, gid=0)
+    c2 = w.nfs2(uid=0, gid=0)
+    root = w.root("ro")
+    fh = c.lookup(root, "f").fh
+    for what, reply in (
+            ("SETATTR", c.setattr(fh, mode=0o777)),
+            ("atime", c.setattr(fh, atime="now")),
+            ("WRITE", c.write(fh, 0, b"x")),
+            ("CREATE", c.create(root, "n")),
+            ("EXCLUSIVE", c.create(root, "n", how=2, verf=bytes(8))),
+            ("MKDIR", c.mkdir(root, "n")),
+            ("SYMLINK", c.symlink(root, "n", "t")),
+            ("MKNOD", c.mknod(root, "n", 7)),
+            ("REMOVE", c.remove(root, "f")),
+            ("RMDIR", c.rmdir(root, "sub")),
+            ("RENAME", c.rename(root, "f", root, "g")),
+            ("LINK", c.link(fh, root, "n")),
+            ("v2 WRITE", c2.call("WRITE", fh + u32(0, 0, 0) + opaque(b"x"))),
+            ("v2 CREATE", c2.create(root, "n")),
+            ("v2 REMOVE", c2.call("REMOVE", root + opaque("f"))),
+            ("v2 SETATTR", c2.call("SETATTR", fh + sattr2(mode=0o777)))):
+        w.equal(reply.status(), ROFS, what)
+    w.equal(c.commit(fh).status(), OK, "COMMIT has nothing to do")
+    c.transport.close()
+    c2.transport.close()
+
+
+@case(85, "10,000 uids against a 0700 directory: ACCES each")
+def spray(w):
+    c = w.nfs3()
+    fh = c.lookup(w.root(), "hidden").fh
+    for uid in range(2000, 12000 if w.long else 3000):
+        reply = c.transport.rpc(call(
+            NFS, 3, 3, opaque(fh) + opaque("inner"), auth_sys(uid, uid)))
+        w.equal(reply.status(), ACCES, f"uid {uid}")
+    c.transport.close()

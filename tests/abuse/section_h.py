@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: ISC
+"""H. The duplicate request cache."""
+import os
+
+from harness import case
+from wire import EXIST, NFS, NOENT, OK, P3, auth_sys, call, opaque, sattr3, u32
+
+
+def make(w, name, xid, uid=1001):
+    return call(NFS, 3, P3["MKDIR"], opaque(w.root()) + opaque(name) +
+                sattr3(mode=0o755), auth_sys(uid, uid), xid=xid)
+
+
+@case(98, "the same xid with other arguments is executed")
+def other_arguments(w):
+    with w.udp() as t:
+        w.equal(t.rpc(make(w, "d98a", 98)).status(), OK, "first")
+        w.equal(t.rpc(make(w, "d98b", 98)).status(), OK, "second")
+    for name in ("d98a", "d98b"):
+        os.rmdir(f"{w.dir}/rw/{name}")
+
+
+@case(99, "no reply crosses from one caller to another")
+def other_callers(w):
+    message = make(w, "d99", 99)
+    with w.udp(source=("127.0.0.1", 0)) as a, \
+            w.udp(source=("127.0.0.2", 0)) as b, \
+            w.udp(source=("127.0.0.1", 0)) as c:
+        w.equal(a.rpc(message).status(), OK, "first")
+        w.equal(b.rpc(message).status(), EXIST, "another address")
+        w.equal(c.rpc(message).status(), EXIST, "another port")
+        w.equal(a.rpc(make(w, "d99", 99, uid=1002)).status(), EXIST,
+                "another user")
+        w.equal(a.rpc(message).status(), OK, "the same again")
+    os.rmdir(w.dir + "/rw/d99")
+
+
+@case(100, "a repeat gets the first result, over UDP and TCP")
+def repeats(w):
+    root = w.root()
+    c = w.nfs3()
+    cred = auth_sys(1001, 1001)
+
+    def message(name, args, xid):
+        return call(NFS, 3, P3[name], args, cred, xid=xid)
+    for kind, transport in (("udp", w.udp()), ("tcp", w.tcp())):
+        base = 1000 if kind == "udp" else 2000
+        c.create(root, "r1")
+        c.create(root, "r2")
+        fh = c.lookup(root, "r1").fh
+        place = opaque(root)
+        for i, (name, args) in enumerate((
+                ("MKDIR", place + opaque("rd") + sattr3(mode=0o755)),
+                ("RMDIR", place + opaque("rd")),
+                ("LINK", opaque(fh) + place + opaque("rl")),
+                ("RENAME", place + opaque("r2") + place + opaque("r3")),
+                ("REMOVE", place + opaque("r3")),
+                ("REMOVE", place + opaque("rl")),
+                ("CREATE", place + opaque("rx") + u32(1) + sattr3()),
+                ("REMOVE", place + opaque("rx")))):
+            first = transport.rpc(message(name, args, base + i))
+            again = transport.rpc(message(name, args, base + i))
+            w.equal((first.status(), again.status()), (OK, OK),
+                    f"{name} over {kind}")
+            w.equal(again.rest, first.rest, f"bytes of {name} over {kind}")
+        c.remove(root, "r1")
+        transport.close()
+    c.transport.close()
+
+
+@case(101, "a million xids: bounded, and another client's entry survives",
+      grows=True)
+def many_xids(w):
+    count = 100000 if w.long else 3000
+    kept = make(w, "d101", 101)
+    with w.udp(source=("127.0.0.4", 0)) as quiet:
+        w.equal(quiet.rpc(kept).status(), OK, "first")
+        before = w.snapshot()[1]
+        with w.tcp(source=("127.0.0.5", 0)) as t:
+            for i in range(count):
+                args = opaque(w.root()) + opaque("none")
+                reply = t.rpc(call(NFS, 3, P3["REMOVE"], args,
+                                   auth_sys(1001, 1001), xid=i))
+                w.equal(reply.status(), NOENT, "REMOVE")
+        w.true(w.snapshot()[1] - before < 16384, "memory grew")
+        w.equal(quiet.rpc(kept).status(), OK, "still remembered")
+    os.rmdir(w.dir + "/rw/d101")
+
+
+@case(102, "a long reply is whole, the first time and the second")
+def long_reply(w):
+    name = "l" * 250
+    message = call(NFS, 3, P3["CREATE"], opaque(w.root()) + opaque(name) +
+                   u32(1) + sattr3(), auth_sys(1001, 1001), xid=102)
+    with w.udp() as t:
+        first, second = t.rpc(message), t.rpc(message)
+    w.equal(first.status(), OK, "first")
+    w.among(second.status(), (OK, EXIST), "second")
+    os.unlink(f"{w.dir}/rw/{name}")

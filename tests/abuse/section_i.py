@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: ISC
+"""I. Exhaustion. Failing allocations (110) are in tests/fault."""
+import os
+import resource
+import socket
+import subprocess
+import threading
+import time
+
+from harness import case, eventually
+from wire import (NFS, OK, P3, Closed, Nfs3, call, entries3, opaque, record,
+                  sattr3, u32, u64, auth_sys)
+
+NOSPC, DQUOT, IO = 28, 69, 5
+
+
+def open_many(w, count, source):
+    """As many connections as the server takes."""
+    found = []
+    for _ in range(count):
+        try:
+            found.append(w.tcp(source=(source, 0), timeout=2))
+        except OSError:
+            break
+    return found
+
+
+def raise_files():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+@case(103, "idle connections of one host: capped, other hosts served",
+      grows=True)
+def idle(w):
+    count = min(10000 if w.long else 2000, raise_files() - 200)
+    held = open_many(w, count, "127.0.0.66")
+    started = time.monotonic()
+    with w.tcp(source=("127.0.0.67", 0)) as t:
+        t.rpc(call(NFS, 3, 0))
+    took = time.monotonic() - started
+    for t in held:
+        t.close()
+    w.true(took < 0.2, f"another host waited {took:.3f} s")
+
+
+@case(105, "headers at one byte per second are closed at the deadline",
+      long=True)
+def slow_headers(w):
+    held = [w.tcp() for _ in range(200)]
+    end = time.monotonic() + 90
+    message = record(call(NFS, 3, 0))
+    at = 0
+    while held and time.monotonic() < end:
+        for t in list(held):
+            try:
+                t.send(message[at % 20:at % 20 + 1] if at < 20 else b"\0")
+                if at > 5 and t.is_closed(0.001):
+                    held.remove(t)
+            except (Closed, OSError):
+                held.remove(t)
+        at += 1
+        time.sleep(1)
+    w.equal(len(held), 0, "connections kept")
+
+
+@case(106, "1,000 connections each halfway into a 1 MiB WRITE: bounded",
+      grows=True)
+def half_writes(w):
+    before = w.snapshot()[1]
+    held = []
+    head = u32(0x80000000 | (1 << 20)) + bytes(256 * 1024)
+    for i in range(400):
+        try:
+            t = w.tcp(source=(f"127.0.2.{i % 100 + 1}", 0), timeout=1)
+            held.append(t)
+            t.send(head)
+        except (Closed, OSError, socket.timeout):
+            pass
+    grown = w.snapshot()[1] - before
+    w.true(grown < 80 * 1024, f"memory grew by {grown} KiB")
+    w.true(w.null_seconds() < 0.5, "another client waits")
+    for t in held:
+        t.close()
+
+
+@case(107, "many distinct files: descriptors are recycled, no client notices",
+      grows=True)
+def many_files(w):
+    count = 200000 if w.long else 4000
+    where = w.dir + "/rw/many"
+    os.makedirs(where, exist_ok=True)
+    for i in range(count):
+        os.close(os.open(f"{where}/{i}", os.O_CREAT | os.O_WRONLY, 0o644))
+    c = w.nfs3()
+    many = c.lookup(w.root(), "many").fh
+    handles = []
+    for i in range(count):
+        reply = c.lookup(many, str(i))
+        w.equal(reply.status(), OK, f"LOOKUP {i}")
+        handles.append(reply.fh)
+    for i in range(0, count, 7):
+        w.equal(c.read(handles[i], 0, 10).status(), OK, f"READ {i}")
+    c.transport.close()
+    subprocess.run(["rm", "-rf", where], check=True)
+
+
+@case(108, "clients list a large directory from random cookies; others "
+      "are served", grows=True)
+def large_directory(w):
+    where = w.dir + "/rw/large"
+    os.makedirs(where, exist_ok=True)
+    count = 100000 if w.long else 20000
+    for i in range(count):
+        os.close(os.open(f"{where}/{i:07}", os.O_CREAT | os.O_WRONLY, 0o644))
+    c = w.nfs3()
+    fh = c.lookup(w.root(), "large").fh
+    end = time.monotonic() + 3
+    slowest = []
+
+    def lister():
+        n = w.nfs3()
+        cookie = 0
+        while time.monotonic() < end:
+            reply = n.readdirplus(fh, cookie=cookie, maxcount=65536)
+            if reply.status() != OK:
+                cookie = 0
+                continue
+            cookie = int.from_bytes(os.urandom(7), "big") \
+                if cookie == 0 else 0
+        n.transport.close()
+    threads = [threading.Thread(target=lister) for _ in range(20)]
+    for t in threads:
+        t.start()
+    while time.monotonic() < end:
+        slowest.append(w.null_seconds())
+    for t in threads:
+        t.join()
+    c.transport.close()
+    subprocess.run(["rm", "-rf", where], check=True)
+    slowest.sort()
+    w.true(slowest[len(slowest) // 2] < 0.5, f"median {slowest[len(slowest) // 2]:.3f}")
+
+
+@case(109, "bad requests by the thousand: a few lines of log")
+def bad_requests(w):
+    count = 50000 if w.long else 2000
+    c = w.nfs3(source=("127.0.0.91", 0))
+    lines = w.snapshot()[3]
+    for _ in range(count):
+        c.getattr(os.urandom(32))
+    c.transport.close()
+    w.true(w.snapshot()[3] - lines < 50, "log lines")
+
+
+@case(111, "a full disk is NOSPC, and works again when there is room")
+def full_disk(w):
+    if not os.path.ismount(w.dir + "/small"):
+        return
+    c = w.nfs3()
+    root = w.root("small")
+    fh = c.create(root, "fill").fh
+    status, offset = OK, 0
+    while status == OK and offset < 64 << 20:
+        status = c.write(fh, offset, bytes(256 * 1024), stable=2).status()
+        offset += 256 * 1024
+    w.among(status, (NOSPC, DQUOT), "when full")
+    w.equal(c.remove(root, "fill").status(), OK, "REMOVE")
+    fh = c.create(root, "again").fh
+    w.equal(c.write(fh, 0, b"room").status(), OK, "room again")
+    c.remove(root, "again")
+    c.transport.close()
+
+
+@case(113, "deep trees and many subdirectories: right errors")
+def deep_tree(w):
+    c = w.nfs3()
+    depth = 2000 if w.long else 300
+    fh = c.mkdir(w.root(), "deep").fh
+    for _ in range(depth):
+        fh = c.mkdir(fh, "d" * 100).fh
+    w.equal(c.create(fh, "bottom").status(), OK, "CREATE at the bottom")
+    w.equal(c.lookup(fh, "bottom").status(), OK, "LOOKUP at the bottom")
+    c.transport.close()
+    subprocess.run(["rm", "-rf", w.dir + "/rw/deep"], check=True)

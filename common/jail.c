@@ -21,6 +21,7 @@
 #include "ipc.h"
 #include "jail.h"
 #include "jail_build.h"
+#include "jail_mount.h"
 #include "log.h"
 
 #define JAIL_WAIT_MS 10000 /* for one path */
@@ -194,7 +195,7 @@ open_plain(const struct jail_export *list, size_t n, int *roots)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		roots[i] = open(list[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		roots[i] = jail_mount_open(list[i].path);
 		if (roots[i] == -1)
 			log_warn("export %s: not served", list[i].path);
 	}

@@ -51,7 +51,7 @@ int jail_update(struct jail *, const struct jail_export *list, size_t n);
  * Landlock without a jail)? Then they must be started again. */
 bool jail_needs_restart(const struct jail *);
 /*
- * O_PATH descriptor of the export's root, borrowed from the jail until the
+ * Descriptor of the export's root, borrowed from the jail until the
  * export is removed; -1: it is not there. For SCM_RIGHTS to the roles.
  */
 int jail_root(const struct jail *, const char *path);

@@ -83,8 +83,7 @@ attach_all(const struct jail_plan *plan, int *trees, int top)
 			continue;
 		fd = -1;
 		if (jail_mount_attach(trees[i], top, plan->add[i].path) == 0)
-			fd = open(plan->add[i].path,
-			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			fd = jail_mount_open(plan->add[i].path);
 		if (fd == -1)
 			say(plan, JAIL_SAY_ABSENT, i, errno, NULL, 0);
 		else

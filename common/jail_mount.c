@@ -181,3 +181,12 @@ jail_mount_seal_root(void)
 
 	return mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof(attr));
 }
+
+int
+jail_mount_open(const char *path)
+{
+	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(path, O_RDONLY | flags);
+
+	return fd == -1 && errno == EACCES ? open(path, O_PATH | flags) : fd;
+}

@@ -551,20 +551,15 @@ broker_answer(struct broker_channel *c, uint32_t type, const void *data,
     size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
     uint32_t *answer_type, int *fd)
 {
-	static const uint32_t answers[BROKER_TYPES] = {
-		[BROKER_OPEN] = BROKER_OPENED,
-		[BROKER_SEAL] = BROKER_SEALED,
-		[BROKER_LINK] = BROKER_LINKED,
-	};
 	struct fs_exports *x = exports_now(c->broker);
 	size_t n;
 
 	*fd = -1;
-	if (x == NULL || type >= BROKER_TYPES) {
+	if (x == NULL || type >= BROKER_OPENED) {
 		fs_exports_done(x);
 		return 0;
 	}
-	*answer_type = answers[type];
+	*answer_type = type + BROKER_OPENED;
 	n = dispatch(c, x, type, data, len, fds, nfds, answer, fd);
 	fs_exports_done(x);
 	if (c->bad <= BROKER_BAD_MAX)

@@ -141,9 +141,7 @@ ask_socket(struct broker_client *c, uint32_t type, const void *question,
 		*fd = -1;
 		got = -1;
 	}
-	if (got == -1 ||
-	    answer_type !=
-		(type == BROKER_OPEN ? BROKER_OPENED : BROKER_SEALED))
+	if (got == -1 || answer_type != type + BROKER_OPENED)
 		return broken(c, serial);
 	return got;
 }

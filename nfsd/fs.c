@@ -126,7 +126,7 @@ fs_status(struct call_ctx *ctx, int error)
 	case EBADMSG: /* the broker's tag */
 		return NFSERR_BADHANDLE;
 	case EPIPE: /* no broker: waited for on a file thread */
-		if (!fs_may_wait(ctx))
+		if (!ctx->changed && !fs_may_wait(ctx))
 			return NFS_LATER;
 		return NFSERR_JUKEBOX;
 	case EAGAIN:
@@ -222,7 +222,7 @@ act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 static bool
 must_wait(struct call_ctx *ctx, const struct fs_export *e)
 {
-	if (ctx->call->may_wait)
+	if (ctx->call->may_wait || ctx->changed)
 		return false;
 	if (e->fast &&
 	    atomic_load_explicit(&e->slow_until, memory_order_relaxed) <=

@@ -403,7 +403,7 @@ nfs3_put_made(struct xdr_out *x, const struct call_res *res)
 {
 	put_status(x, res);
 	if (res->status == NFS_OK) {
-		put_post_fh(x, &res->fh, true);
+		put_post_fh(x, &res->fh, !res->no_fh);
 		put_post(x, &res->post);
 	}
 	put_wcc_data(x, &res->wcc);

@@ -149,6 +149,7 @@ struct call_res {
 	struct nfs_post post;
 	/* The directory (or file) that changed; of LOOKUP only its after. */
 	struct nfs_wcc wcc;
+	bool no_fh; /* made, but its handle cannot be had now */
 	union {
 		struct fh fh; /* LOOKUP, CREATE, MKDIR, MKNOD, SYMLINK */
 		struct nfs_wcc wcc_to; /* RENAME: the other directory */
@@ -183,6 +184,8 @@ struct call_ctx {
 	/* After fs_open: who the caller is here. */
 	const struct export_options *options;
 	uint32_t uid, gid;
+	/* Something has been made: must not be run again from the start. */
+	bool changed;
 };
 
 /*

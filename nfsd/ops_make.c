@@ -102,6 +102,7 @@ create_new(struct call_ctx *ctx, const struct fs_obj *dir,
 	    file_mode(ctx, &a->sattr));
 	if (fd == -1)
 		return nfs_status(errno);
+	ctx->changed = true;
 	status = dress(ctx, fd, a);
 	if (status != NFS_OK) {
 		(void)close(fd);
@@ -185,6 +186,7 @@ made(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
 	struct fs_obj obj;
 	struct stat st;
 
+	ctx->changed = true;
 	status = fs_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
 	if (status == NFS_OK && needs_more(ctx, a)) {
 		status = fs_open(ctx, &res->fh, FS_MODIFY, &obj);
@@ -291,6 +293,12 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 	res->status = check(ctx, a);
 	if (res->status == NFS_OK)
 		res->status = maker(ctx, &dir, a, res);
+	/* It is there, only its handle cannot be had now: the client will
+	 * look the name up. */
+	if (ctx->changed && res->status == NFSERR_JUKEBOX) {
+		res->status = NFS_OK;
+		res->no_fh = true;
+	}
 	ops_wcc_after(&res->wcc, &dir);
 	fs_close(&dir);
 }

@@ -54,6 +54,7 @@ static const struct sandbox_call calls[] = {
 /* A 64-bit argument whose upper half the kernel ignores must not pass. */
 static const struct sandbox_rule multi_rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
@@ -79,8 +80,8 @@ static const struct sandbox_policy policies[] = {
 	[FS_MULTI] = { POLICY, .rules = multi_rules,
 	    .nrules = nitems(multi_rules), .caps = multi_caps,
 	    .ncaps = nitems(multi_caps) },
-	[FS_ROOT] = { POLICY, .rules = multi_rules + 1,
-	    .nrules = nitems(multi_rules) - 1, .caps = multi_caps,
+	[FS_ROOT] = { POLICY, .rules = multi_rules + 2,
+	    .nrules = nitems(multi_rules) - 2, .caps = multi_caps,
 	    .ncaps = nitems(multi_caps) },
 };
 static const struct sandbox_policy rootless = { POLICY, .rules = squash_rules,

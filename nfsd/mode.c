@@ -19,13 +19,13 @@ nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 	for (i = 0; i < ex->n; i++)
 		for (j = 0; j < ex->list[i].nclients; j++) {
 			o = &ex->list[i].clients[j].options;
-			if (o->no_root_squash && !o->all_squash)
+			/* Root is what nobody may be without saying so. */
+			if ((o->no_root_squash && !o->all_squash) ||
+			    o->anonuid == 0 || o->anongid == 0)
 				return FS_ROOT;
 			if (first == NULL)
 				first = o;
-			/* Root is what nobody may be without saying so. */
-			if (!o->all_squash || o->anonuid == 0 ||
-			    o->anonuid != first->anonuid ||
+			if (!o->all_squash || o->anonuid != first->anonuid ||
 			    o->anongid != first->anongid)
 				mode = FS_MULTI;
 		}

@@ -71,6 +71,7 @@ static const struct sandbox_call calls[] = {
 /* A 64-bit argument whose upper half the kernel ignores must not pass. */
 static const struct sandbox_rule multi_rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
@@ -93,7 +94,7 @@ static const struct {
 } modes[] = {
 	[FS_SQUASH] = { squash_rules, nitems(squash_rules), NULL, 0, false },
 	[FS_MULTI]  = { multi_rules, nitems(multi_rules), multi_caps, nitems(multi_caps), false },
-	[FS_ROOT]   = { multi_rules + 1, nitems(multi_rules) - 1, root_caps, nitems(root_caps) - 1, true },
+	[FS_ROOT]   = { multi_rules + 2, nitems(multi_rules) - 2, root_caps, nitems(root_caps) - 1, true },
 };
 /* clang-format on */
 

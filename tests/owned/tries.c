@@ -420,20 +420,24 @@ open_handle(const struct owned *o)
 			O_RDONLY) != -1 ||
 		    errno == ESTALE) /* the right was there */
 			return true;
-	return syscall(SYS_open_by_handle_at, AT_FDCWD, handle, O_RDONLY) != -1;
+	return syscall(SYS_open_by_handle_at, AT_FDCWD, handle, O_RDONLY) !=
+	    -1 ||
+	    errno == ESTALE;
 }
 
 static bool
 name_handle(const struct owned *o)
 {
 	uint32_t handle[40];
+	char name[256];
 	size_t i;
 	int id;
 
+	(void)snprintf(name, sizeof(name), "../%s", o->secret);
 	for (i = 0; i < o->ndirs; i++) {
 		handle[0] = 128;
-		if (syscall(SYS_name_to_handle_at, o->dirs[i], "../../..",
-			handle, &id, 0) == 0)
+		if (syscall(SYS_name_to_handle_at, o->dirs[i], name, handle,
+			&id, 0) == 0)
 			return true;
 	}
 	handle[0] = 128;

@@ -14,12 +14,15 @@ owned=$(dirname "$(built owned)")/../owned
 # What a role may do after all: role, try, reason.
 granted() {
 	case $mode:$1:$2 in
-	nfsd-root:worker:'setfsuid(0)') echo 'the mode is for unsquashed root' ;;
-	nfsd-root:worker:'setfsgid(0)') echo 'the mode is for unsquashed root' ;;
-	nfsd-root:broker:'setfsuid(0)') echo 'opens for unsquashed root' ;;
-	nfsd-root:broker:'setfsgid(0)') echo 'opens for unsquashed root' ;;
+	nfsd-root:*:'setfsuid(0)' | nfsd-root:*:'setfsgid(0)' | \
+	    nfsd-root:*:'setfsuid of a squashed id')
+		echo 'the mode is for unsquashed root' ;;
 	nfsd-*:broker:'open_by_handle_at with a forged handle')
 		echo 'opening handles is what the broker is for' ;;
+	nfsd-root:*:'setuid(0)' | nfsd-root:*:'setgid(0)' | \
+	    nfsd-multi-user:*:'setuid(0)' | nfsd-multi-user:*:'setgid(0)')
+		# here the filter stands alone, and must stand
+		[ -n "$without" ] && echo 'who acts as users holds CAP_SETUID' ;;
 	*) return 1 ;;
 	esac
 }
@@ -32,13 +35,11 @@ other_layers+='setns|perf|bpf|module|kernel log|clock'
 
 # The tries of one start. Reads $T/results.
 judge() {
-	local role name verdict how n=0 why without=
-	[ -z "${TERN_OWNED_WITHOUT_FILTER:-}" ] || without=' without seccomp'
+	local role name verdict how n=0 why
 	while IFS=$'\t' read -r role name verdict how; do
 		[ "$role" != end ] || continue
 		n=$((n + 1))
-		if [ -n "${TERN_OWNED_WITHOUT_FILTER:-}" ] &&
-		    ! [[ $name =~ $other_layers ]]; then
+		if [ -n "$without" ] && ! [[ $name =~ $other_layers ]]; then
 			continue
 		fi
 		if [ "$verdict" = ALLOWED ] && why=$(granted "$role" "$name"); then
@@ -80,6 +81,7 @@ ln -s /etc/passwd "$T/export/owned-link"
 ln -s ../secret "$T/export/owned-relative"
 export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
+without=
 
 all_modes() {
 	mode=portmapd
@@ -92,9 +94,11 @@ all_modes() {
 	fi
 	if [ -x "$owned/nfsd/nfsd" ]; then
 		mode=nfsd-squash
+		export TERN_OWNED_SQUASHED=1002 # anybody but the one
 		exports "$T/export *(rw,all_squash,anonuid=1001,anongid=1001)"
 		owned nfsd 2 -p 2049 -w 1
 		stop nfsd
+		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw)"
 		owned nfsd 2 -p 2049 -w 1
@@ -109,6 +113,7 @@ all_modes() {
 
 all_modes
 export TERN_OWNED_WITHOUT_FILTER=1
+without=' without seccomp'
 all_modes
 
 is "$(cat "$T/secret")" sentinel "the file beside the export is untouched"

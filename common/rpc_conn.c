@@ -42,8 +42,10 @@ rpc_conn_is_idle(const struct rpc_conn *c)
 static void
 bytes_clear(struct rpc_bytes *b)
 {
-	if (b->cap == rpc_streams.out_cap && rpc_streams.spare == NULL)
-		rpc_streams.spare = b->buf;
+	struct rpc_streams *s = &rpc_streams;
+
+	if (b->cap == s->out_cap && s->nspares < RPC_CONN_SPARES)
+		s->spares[s->nspares++] = b->buf;
 	else
 		free(b->buf);
 	memset(b, 0, sizeof(*b));
@@ -195,9 +197,9 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 	if (c->unsent.buf == NULL || sent > 0)
 		set_stalled(c, true);
 	if (c->unsent.buf == NULL && left > RPC_CONN_SWAP) {
-		fresh = s->spare != NULL ? s->spare : malloc(s->out_cap);
+		fresh = s->nspares > 0 ? s->spares[--s->nspares] :
+					 malloc(s->out_cap);
 		if (fresh != NULL) {
-			s->spare = NULL;
 			c->unsent.buf = s->out;
 			c->unsent.at = sent;
 			c->unsent.len = s->out_len;

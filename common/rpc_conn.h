@@ -25,6 +25,7 @@
 #define RPC_CONN_FLUSH	  (256 * 1024) /* replies sent with one call */
 #define RPC_CONN_PAUSE	  2000 /* microseconds, when there is no room */
 #define RPC_CONN_PATIENCE 2 /* seconds; older ones go first at a limit */
+#define RPC_CONN_SPARES	  4 /* buffers kept: fresh pages are dear */
 #define RPC_CONN_SWAP	  (64 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Bytes waiting: input not yet looked at, or output not yet sent. */
@@ -71,7 +72,8 @@ struct rpc_streams {
 	unsigned int users; /* listeners */
 	uint8_t *in; /* RPC_CONN_READ bytes */
 	uint8_t *out; /* replies of the connection being served */
-	uint8_t *spare; /* one more like it, or NULL */
+	uint8_t *spares[RPC_CONN_SPARES]; /* more like it */
+	unsigned int nspares;
 	size_t out_cap, out_len;
 	size_t partial, unsent; /* sums over all connections */
 	struct rpc_conn_list incomplete; /* oldest record first */

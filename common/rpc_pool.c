@@ -27,6 +27,7 @@ struct rpc_pool {
 	struct job_list finished;
 	size_t nwaiting;
 	size_t queue_max;
+	unsigned int idle; /* threads without a job */
 	bool closing;
 	unsigned int started;
 	unsigned int nthreads;
@@ -43,8 +44,11 @@ next_job(struct rpc_pool *p)
 {
 	struct rpc_job *job;
 
-	while (STAILQ_EMPTY(&p->waiting) && !p->closing)
+	while (STAILQ_EMPTY(&p->waiting) && !p->closing) {
+		p->idle++;
 		(void)pthread_cond_wait(&p->work, &p->lock);
+		p->idle--;
+	}
 	job = STAILQ_FIRST(&p->waiting);
 	if (job != NULL) {
 		STAILQ_REMOVE_HEAD(&p->waiting, entry);
@@ -53,6 +57,10 @@ next_job(struct rpc_pool *p)
 	return job;
 }
 
+/*
+ * Called with the lock, returns with it; wakes the loop without it, or the
+ * loop would run into the lock at once.
+ */
 static void
 hand_back(struct rpc_pool *p, struct rpc_job *job)
 {
@@ -61,8 +69,12 @@ hand_back(struct rpc_pool *p, struct rpc_job *job)
 
 	first = STAILQ_EMPTY(&p->finished);
 	STAILQ_INSERT_TAIL(&p->finished, job, entry);
-	if (first && write(p->wake, &one, sizeof(one)) == -1)
+	if (!first)
+		return;
+	(void)pthread_mutex_unlock(&p->lock);
+	if (write(p->wake, &one, sizeof(one)) == -1)
 		log_warn("file thread: waking the event loop");
+	(void)pthread_mutex_lock(&p->lock);
 }
 
 static void *
@@ -165,16 +177,18 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 bool
 rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 {
-	bool room;
+	bool room, wake;
 
 	(void)pthread_mutex_lock(&p->lock);
 	room = p->nwaiting < p->queue_max;
+	wake = room && p->idle > 0;
 	if (room) {
 		STAILQ_INSERT_TAIL(&p->waiting, job, entry);
 		p->nwaiting++;
-		(void)pthread_cond_signal(&p->work);
 	}
 	(void)pthread_mutex_unlock(&p->lock);
+	if (wake)
+		(void)pthread_cond_signal(&p->work);
 	return room;
 }
 

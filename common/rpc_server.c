@@ -6,6 +6,7 @@
  * served a second time from its start on a file thread.
  * Runs in: the process that reads the network.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +29,8 @@ struct work {
 	bool begun; /* hooks.end is owed */
 };
 
+#define SPARES_MAX 8 /* reply buffers kept for file threads */
+
 struct rpc_server {
 	const struct rpc_prog *const *progs;
 	size_t nprogs;
@@ -36,6 +39,10 @@ struct rpc_server {
 	struct rpc_pool *pool;
 	size_t in_flight;
 	struct work work; /* the event loop's */
+	pthread_mutex_t lock; /* of the spare buffers */
+	uint8_t *spares[SPARES_MAX];
+	unsigned int nspares;
+	size_t spare_cap; /* the longest reply there was */
 };
 
 /* A call on a file thread, with copies of all it needs. */
@@ -77,6 +84,7 @@ rpc_server_new(const struct rpc_prog *const *progs, size_t nprogs,
 	memory = calloc(1, lay_out(hooks, NULL, NULL) + 1);
 	if (s == NULL || memory == NULL)
 		fatal("rpc server");
+	(void)pthread_mutex_init(&s->lock, NULL);
 	s->progs = progs;
 	s->nprogs = nprogs;
 	s->hooks = *hooks;
@@ -102,6 +110,8 @@ rpc_server_free(struct rpc_server *s)
 	if (s == NULL)
 		return;
 	free(s->work.ctx); /* the three are one piece */
+	while (s->nspares > 0)
+		free(s->spares[--s->nspares]);
 	free(s);
 }
 
@@ -237,6 +247,41 @@ attempt(struct rpc_server *s, struct work *w)
 	return true;
 }
 
+/*
+ * Memory for a reply of a file thread. Large ones are used again: fresh pages
+ * cost more than filling them.
+ */
+static uint8_t *
+reply_take(struct rpc_server *s, size_t cap)
+{
+	uint8_t *reply = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (cap > s->spare_cap) {
+		while (s->nspares > 0)
+			free(s->spares[--s->nspares]);
+		s->spare_cap = cap;
+	}
+	if (cap == s->spare_cap && s->nspares > 0)
+		reply = s->spares[--s->nspares];
+	(void)pthread_mutex_unlock(&s->lock);
+	return reply != NULL ? reply : malloc(cap);
+}
+
+static void
+reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
+{
+	bool keep;
+
+	(void)pthread_mutex_lock(&s->lock);
+	keep = reply != NULL && cap == s->spare_cap && s->nspares < SPARES_MAX;
+	if (keep)
+		s->spares[s->nspares++] = reply;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (!keep)
+		free(reply);
+}
+
 /* On a file thread. */
 static void
 late_run(struct rpc_job *job, unsigned int thread)
@@ -244,7 +289,7 @@ late_run(struct rpc_job *job, unsigned int thread)
 	struct late *late = (struct late *)(void *)job;
 	struct work *w = &late->work;
 
-	late->reply = malloc(late->cap);
+	late->reply = reply_take(late->server, late->cap);
 	if (late->reply == NULL)
 		return; /* the client will ask again */
 	xdr_out_init(&w->out, late->reply, late->cap);
@@ -265,7 +310,7 @@ late_done(struct rpc_job *job)
 	s->in_flight--;
 	late->origin.reply(&late->origin, late->reply,
 	    late->reply == NULL ? 0 : late->work.out.len);
-	free(late->reply);
+	reply_give(s, late->reply, late->cap);
 	free(late->memory);
 	free(late);
 }

@@ -418,6 +418,13 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 		(void)event_add(s->tick, &second);
 }
 
+static void
+free_spares(void)
+{
+	while (rpc_streams.nspares > 0)
+		free(rpc_streams.spares[--rpc_streams.nspares]);
+}
+
 /* The first listener brings up what all share; the largest reply counts. */
 static void
 streams_begin(struct event_base *base, const struct rpc_limits *limits)
@@ -439,8 +446,7 @@ streams_begin(struct event_base *base, const struct rpc_limits *limits)
 	}
 	if (cap > s->out_cap) {
 		free(s->out);
-		free(s->spare);
-		s->spare = NULL;
+		free_spares();
 		s->out = malloc(cap);
 		s->out_cap = cap;
 	}
@@ -460,7 +466,7 @@ streams_end(void)
 	event_free(s->tick);
 	free(s->in);
 	free(s->out);
-	free(s->spare);
+	free_spares();
 	memset(s, 0, sizeof(*s));
 }
 

@@ -36,6 +36,7 @@ struct portmapd {
 	struct portmap pm;
 	struct rpc_limits limits;
 	struct listen_set sockets;
+	bool inherited; /* a service manager passed sockets */
 	int local[DOOR_COMPAT + 1]; /* unix sockets; -1: none */
 	struct event_base *base;
 	struct rpc_server *servers[DOOR_COMPAT + 1];
@@ -213,7 +214,7 @@ open_sockets(struct portmapd *p)
 	size_t i;
 
 	p->local[DOOR_REGISTER] = p->local[DOOR_COMPAT] = -1;
-	(void)listen_inherited(&inherited, "portmap 2,3,4");
+	p->inherited = listen_inherited(&inherited, "portmap 2,3,4");
 	for (i = 0; i < inherited.n; i++) {
 		s = &inherited.list[i];
 		if (s->at.family != AF_UNIX) {
@@ -275,7 +276,12 @@ lock_up(struct portmapd *p)
 	struct sandbox box;
 	struct jail_view view;
 
-	jail_enter_empty(&view, p->root);
+	/* Without root the jail is in a user namespace, where every user but
+	 * our own is nobody: of no use to a service for others' servers. */
+	if (p->d.rootless && p->inherited)
+		jail_enter(&view, -1);
+	else
+		jail_enter_empty(&view, p->root);
 	sandbox_begin(&box, &policy, p->d.strict);
 	sandbox_set_root(&box, view.mounts, view.root);
 	daemon_drop(p->d.uid, p->d.gid);

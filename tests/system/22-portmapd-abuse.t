@@ -60,6 +60,9 @@ for a in 10.77.0.1 10.77.0.3 fd77::1; do
 	asks "the reply comes from $a, which was asked" far source $a
 done
 
+asks 'one sender gets at most its rate over UDP' far rate 10.77.0.1 2000
+asks 'and this machine has none' pmap rate 127.0.0.1 100000
+
 # A thousand senders at once, with forged addresses.
 far flood 10.77.0.1 4 >"$T/flood" 2>&1 &
 flood=$!

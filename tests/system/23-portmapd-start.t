@@ -89,6 +89,21 @@ at_end "kill ${pid[activated]}"
 check 'started by its socket' wait_for 5 rpcinfo -t 127.0.0.1 100000 2
 is "$(pmap set "$T/run/given.sock" 200001 1)" true 'also by the unix socket'
 stop activated
+# The same without root, as the unit does: users are still told apart.
+systemd-socket-activate -l 127.0.0.1:111 -l "$T/run/given2.sock" \
+    setpriv --reuid _portmapd --regid _portmapd --clear-groups \
+    sh -c 'export LISTEN_PID=$$; exec "$0" -d' "$portmapd" \
+    2>"$T/activated.log" &
+pid[activated]=$!
+at_end "kill ${pid[activated]}"
+check 'started by its socket, without root' wait_for 5 \
+    rpcinfo -t 127.0.0.1 100000 2
+chmod 666 "$T/run/given2.sock"
+is "$(pmap set "$T/run/given2.sock" 100003 3)" true 'root registers there'
+is "$(PMAP_AS=_mountd pmap set "$T/run/given2.sock" 100005 3)" true \
+    'and _mountd'
+is "$(PMAP_AS=bob pmap set "$T/run/given2.sock" 100005 3)" false 'but not bob'
+stop activated
 python3 - "$T/notify" <<-'E' >"$T/notified" &
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -266,6 +266,25 @@ def cmd_source(address, port="0"):
     return source[:2] == (address, port) and told.startswith(address + ".")
 
 
+def cmd_rate(address, limit):
+    """Many calls at once: no more than the limit are answered in a second."""
+    sock = socket.socket(family(address), socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    start = time.monotonic()
+    got, sent = 0, 3 * int(limit)
+    sock.settimeout(0.3)
+    for _ in range(sent):
+        sock.sendto(call(2, 0), (address, PORT))
+    try:
+        while sock.recv(100):
+            got += 1
+    except socket.timeout:
+        pass
+    seconds = int(time.monotonic() - start) + 2
+    print("%d of %d answered" % (got, sent))
+    return 0 < got <= int(limit) * seconds
+
+
 def spoofed(source, target):
     """An IPv4 datagram with a GETPORT; checksums are the kernel's business."""
     data = call(2, 3, u32(100000, 2, 17, 0))

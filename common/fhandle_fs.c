@@ -80,7 +80,7 @@ handles_serve(int root, uint32_t magic)
 {
 	struct kernel_handle h;
 	unsigned int len;
-	int fd, mount;
+	int dir, fd, mount; /* O_PATH is not enough to open by handle */
 
 	len = encode(root, "", 0, &h, &mount);
 	if (len == 0 || len > FH_INNER_MAX || len % 4 != 0 ||
@@ -88,11 +88,13 @@ handles_serve(int root, uint32_t magic)
 		return false;
 	if (magic == MSDOS_SUPER_MAGIC && h.head.handle_type < FAT_LASTING_TYPE)
 		return false;
-	fd = open_by_handle_at(root, &h.head, O_PATH | O_CLOEXEC);
-	if (fd == -1)
-		return false;
-	close(fd);
-	return true;
+	dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open_by_handle_at(dir, &h.head, O_PATH | O_CLOEXEC);
+	if (dir != -1)
+		close(dir);
+	if (fd != -1)
+		close(fd);
+	return fd != -1;
 }
 
 int

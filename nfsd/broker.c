@@ -169,7 +169,7 @@ open_kernel(const struct source *s, int flags)
 
 	memcpy((uint8_t *)&h + offsetof(struct file_handle, f_handle),
 	    s->plain.inner, s->plain.len);
-	return open_by_handle_at(s->export->root, &h.head, flags | ALWAYS);
+	return open_by_handle_at(s->export->mount, &h.head, flags | ALWAYS);
 }
 
 /* Opens the name the file was found by; it must still be that file. */

@@ -29,6 +29,7 @@ fs_new(const struct fs_settings *settings)
 		fatal("door");
 	pthread_mutex_init(&fs->lock, NULL);
 	fs->mode = settings->mode;
+	fs->mknod = settings->mknod;
 	fs->key = settings->key;
 	fs->nthreads = settings->threads > FS_THREADS_MAX ? FS_THREADS_MAX :
 							    settings->threads;
@@ -345,6 +346,16 @@ check_type(mode_t type, unsigned int want)
 	return NFS_OK;
 }
 
+/* Asks the kernel; see fs_exec.c for what it cannot answer. */
+static bool
+asks(const struct fs_thread *t, int fd, const struct stat *st, int mode)
+{
+	if (mode == X_OK && S_ISREG(st->st_mode))
+		return fs_executes(t, fd, st);
+	return syscall(SYS_faccessat2, fd, "", mode,
+		   AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
 int
 fs_rights(struct fs_thread *t, struct fs_entry *entry, int fd,
     const struct stat *st, int asked)
@@ -359,9 +370,7 @@ fs_rights(struct fs_thread *t, struct fs_entry *entry, int fd,
 		asked, &granted))
 		return granted;
 	for (i = 0; i < nitems(each); i++)
-		if ((asked & each[i]) != 0 &&
-		    syscall(SYS_faccessat2, fd, "", each[i],
-			AT_EMPTY_PATH | AT_EACCESS) == 0)
+		if ((asked & each[i]) != 0 && asks(t, fd, st, each[i]))
 			granted |= each[i];
 	/*
 	 * A change in the same tick of the clock would leave ctime as it is:
@@ -555,6 +564,12 @@ bool
 fs_is_root(const struct call_ctx *ctx)
 {
 	return ctx->uid == 0 && ctx->thread->acting.switches;
+}
+
+bool
+fs_may_mknod(const struct call_ctx *ctx)
+{
+	return fs_is_root(ctx) && ctx->thread->fs->mknod;
 }
 
 uint32_t

@@ -101,8 +101,10 @@ enum nfsstat fs_stat(struct fs_obj *, struct stat *);
 void fs_attr(const struct fs_obj *, const struct stat *, struct nfs_attr *);
 /* Which of R_OK, W_OK, X_OK the kernel grants the caller on the object. */
 int fs_access(struct call_ctx *, const struct fs_obj *, int mode);
-/* Did the caller come as unsquashed root? (device nodes) */
+/* Did the caller come as unsquashed root? */
 bool fs_is_root(const struct call_ctx *);
+/* May he make device nodes? (unsquashed root, where the administrator said) */
+bool fs_may_mknod(const struct call_ctx *);
 /* The caller's identity after squashing. */
 uint32_t fs_uid(const struct call_ctx *);
 uint32_t fs_gid(const struct call_ctx *);

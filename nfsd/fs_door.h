@@ -61,6 +61,7 @@ struct fs {
 	struct fs_cache *cache;
 	struct fh_subkey key;
 	enum fs_mode mode;
+	bool mknod;
 	unsigned int nthreads;
 	struct fs_thread threads[FS_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
@@ -72,6 +73,7 @@ struct fs_settings {
 	unsigned int threads; /* file threads */
 	size_t files; /* descriptors the cache may hold */
 	struct fh_subkey key; /* the worker's */
+	bool mknod; /* unsquashed root may make device nodes */
 };
 
 /* Never NULL. There is one door in a process. */
@@ -101,6 +103,10 @@ int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
     bool *readable);
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
+/* May the caller execute a regular file? (fs_exec.c) */
+bool fs_executes(const struct fs_thread *, int fd, const struct stat *);
+bool fs_acl_executes(const struct fs_cred *, const struct stat *,
+    const void *acl, size_t len);
 /* What the kernel grants the caller, remembered by ctime. */
 int fs_rights(struct fs_thread *, struct fs_entry *, int fd,
     const struct stat *, int asked);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,9 @@ look_at_root(struct fs_export *e, bool probe)
 	e->dev = st.st_dev;
 	e->ino = st.st_ino;
 	e->mount_id = fh_fs_mount(e->root);
+	if (probe)
+		e->mount =
+		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
 	e->fast = is_fast(e->fs.magic);
 }
@@ -83,6 +87,7 @@ fill(struct fs_export *e, const struct export *conf, int root, bool probe)
 	e->path = conf->path;
 	e->id = conf->id;
 	e->root = root;
+	e->mount = -1;
 	e->fsid = fsid_of(conf);
 	pthread_mutex_init(&e->lock, NULL);
 	for (i = 0; i < conf->nclients; i++) {
@@ -133,6 +138,8 @@ fs_exports_done(struct fs_exports *x)
 		inode_table_free(x->list[i].table);
 		if (x->list[i].root != -1)
 			close(x->list[i].root);
+		if (x->list[i].mount != -1)
+			close(x->list[i].mount);
 		pthread_mutex_destroy(&x->list[i].lock);
 	}
 	exports_free(x->conf);

@@ -30,6 +30,7 @@ struct fs_export {
 	const char *path; /* what the tags of its handles cover */
 	uint16_t id;
 	int root; /* O_PATH; -1: not there */
+	int mount; /* broker: the root to open handles by, which O_PATH cannot */
 	uint64_t mount_id; /* 0: not known */
 	dev_t dev; /* of the root */
 	ino_t ino;

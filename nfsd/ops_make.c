@@ -267,7 +267,7 @@ make_node(struct call_ctx *ctx, const struct fs_obj *dir,
 	if (type == 0)
 		return NFSERR_BADTYPE;
 	if (type == S_IFBLK || type == S_IFCHR) {
-		if (!fs_is_root(ctx))
+		if (!fs_may_mknod(ctx))
 			return NFSERR_PERM;
 		if (a->rdev_major > MAJOR_MAX || a->rdev_minor > MINOR_MAX)
 			return NFSERR_INVAL;

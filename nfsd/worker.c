@@ -273,7 +273,8 @@ open_door(void)
 	const struct nfsd_setup *setup = &self.intake.setup;
 	struct fs_settings settings = { .mode = setup->mode,
 		.threads = setup->threads,
-		.key = setup->keys.worker };
+		.key = setup->keys.worker,
+		.mknod = setup->mknod };
 	size_t i, limit = daemon_raise_files();
 
 	/* Half for files, a quarter for connections, the rest to live. */

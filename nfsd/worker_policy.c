@@ -32,9 +32,16 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fsync,         true,  "COMMIT, stable WRITE, durable names" },
 	{ SYS_ftruncate,     true,  "SETATTR size" },
 	{ SYS_getdents64,    true,  "READDIR" },
+	{ SYS_getegid,       true,  "squash mode: who everybody is" },
+	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
 	{ SYS_getpeername,   true,  "who is at the other end" },
 	{ SYS_getsockname,   true,  "which of our addresses was asked" },
 	{ SYS_getsockopt,    true,  "state of a connection" },
+#ifdef SYS_getxattrat
+	{ SYS_getxattrat,    true,  "ACCESS: who may execute" },
+#else
+	{ 464,               true,  "getxattrat; ACCESS: who may execute" },
+#endif
 	{ SYS_linkat,        true,  "LINK" },
 	{ SYS_lseek,         true,  "READDIR from a cookie" },
 	{ SYS_mkdirat,       true,  "MKDIR" },

@@ -73,6 +73,12 @@ rpc_tcp_connections(const struct rpc_tcp *t)
 	return t->count;
 }
 
+size_t
+rpc_tcp_unsent(void)
+{
+	return rpc_streams.unsent;
+}
+
 /* One line per limit and minute, whoever it was. */
 void
 rpc_tcp_refused(const struct rpc_peer *peer, const char *what,

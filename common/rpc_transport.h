@@ -64,6 +64,8 @@ struct rpc_tcp *rpc_tcp_new(struct event_base *, struct rpc_server *, int fd,
 /* Stops accepting; connections go on. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);
+/* Bytes of replies that the peers of this process have yet to take. */
+size_t rpc_tcp_unsent(void);
 /* Closes everything; call when rpc_server_in_flight() is 0. */
 void rpc_tcp_free(struct rpc_tcp *);
 

@@ -204,7 +204,7 @@ static void
 drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	self.drained_ms += DRAIN_MS;
-	if (rpc_server_in_flight(self.server) == 0 ||
+	if ((rpc_server_in_flight(self.server) == 0 && rpc_tcp_unsent() == 0) ||
 	    self.drained_ms >= NFSD_STOP_MS - 500)
 		event_base_loopexit(self.base, NULL);
 }

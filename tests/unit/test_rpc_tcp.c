@@ -184,6 +184,32 @@ test_large(const struct stub_server *s)
 	close(fd);
 }
 
+/* ABUSE 20, in small: noise, and calls with one byte wrong. */
+static void
+test_noise(const struct stub_server *s)
+{
+	uint32_t seed = 12345, i, j;
+	const char *why;
+	size_t len;
+	int fd;
+
+	for (i = 0; i < 300; i++) {
+		fd = stub_tcp(s);
+		len = framed(i, STUB_BYTES, 10);
+		for (j = 0; j < (i % 3 == 0 ? len : 1); j++) {
+			seed = seed * 1664525 + 1013904223;
+			buf[(i % 3 == 0 ? j : seed >> 8) % len] =
+			    (uint8_t)(seed >> 24);
+		}
+		(void)send(fd, buf, len, MSG_NOSIGNAL);
+		close(fd);
+	}
+	fd = stub_tcp(s);
+	cmp_ok(stub_call(fd, true, STUB_NULL, NULL, 0, NULL, 0, &why), "==", 0,
+	    "after noise on 300 connections all is well");
+	close(fd);
+}
+
 static void
 test_late(void)
 {
@@ -271,6 +297,7 @@ main(void)
 	test_burst(&s);
 	test_ends(&s);
 	test_large(&s);
+	test_noise(&s);
 	test_fairness(&s);
 	stub_stop(&s);
 	test_late();

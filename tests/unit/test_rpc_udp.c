@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,10 +248,10 @@ static bool
 own_network(void)
 {
 	struct ifreq ifr = { .ifr_name = "lo" };
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-		.sin_addr.s_addr = inet_addr("192.0.2.1") };
+	static const char *const addresses[] = { "192.0.2.1", "169.254.7.7" };
+	struct sockaddr_in sin = { .sin_family = AF_INET };
 	bool good;
-	int fd;
+	int fd, i;
 
 	if (unshare(CLONE_NEWNET) == -1 &&
 	    unshare(CLONE_NEWUSER | CLONE_NEWNET) == -1)
@@ -258,11 +259,48 @@ own_network(void)
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ifr.ifr_flags = IFF_UP | IFF_LOOPBACK;
 	good = ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
-	(void)strlcpy(ifr.ifr_name, "lo:1", sizeof(ifr.ifr_name));
-	memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
-	good = good && ioctl(fd, SIOCSIFADDR, &ifr) == 0;
+	for (i = 0; i < 2; i++) {
+		(void)snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "lo:%d", i);
+		sin.sin_addr.s_addr = inet_addr(addresses[i]);
+		memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
+		good = good && ioctl(fd, SIOCSIFADDR, &ifr) == 0;
+	}
 	close(fd);
 	return good;
+}
+
+/* A player without DHCP, and a reflector's favourite ports (ABUSE 19). */
+static void
+test_odd_sources(void)
+{
+	static const uint16_t ports[] = { 7, 19, 53, 111, 2049 };
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	size_t i;
+	int fd;
+
+	begin("0.0.0.0");
+	fd = client("169.254.7.7");
+	call(fd, 1, STUB_WHO, 0);
+	cmp_ok(reply(fd), "==", 48, "a link-local address is answered");
+	close(fd);
+	for (i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+		sin.sin_port = htons(ports[i]);
+		if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) == -1)
+			BAIL_OUT("bind");
+		sin.sin_port = htons(port);
+		(void)connect(fd, (struct sockaddr *)&sin, sizeof(sin));
+		call(fd, 1, STUB_NULL, 0);
+		(void)reply(fd);
+		(void)send(fd, in, 24, 0); /* the reply, back to the server */
+		call(fd, 2, STUB_NULL, 0);
+		(void)reply(fd);
+		ok(word(0) == 2 && recv(fd, in, sizeof(in), MSG_DONTWAIT) == -1,
+		    "port %u: one reply to a call, none to a reply", ports[i]);
+		close(fd);
+	}
+	rpc_udp_free(udp);
 }
 
 static void
@@ -324,7 +362,8 @@ main(void)
 	test_noise();
 	test_batches();
 	test_late();
-	skip(!own, 5, "no network namespace");
+	skip(!own, 11, "no network namespace");
+	test_odd_sources();
 	test_amplification();
 	test_rate();
 	end_skip;

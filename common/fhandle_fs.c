@@ -28,6 +28,12 @@
 #ifndef AT_HANDLE_FID
 #define AT_HANDLE_FID 0x200
 #endif
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#define F2FS_MAGIC     0xF2F52010
+#define BCACHEFS_MAGIC 0xca451a4e
+#define ZFS_MAGIC      0x2fc12fc1
 /* From here on FAT's types name a place on the medium (nfs=nostale_ro). */
 #define FAT_LASTING_TYPE 0x70
 
@@ -49,6 +55,22 @@ static const struct {
 	{ EXFAT_SUPER_MAGIC, FH_BY_NAME, false,
 	    "numbers are made up when a file is first seen" },
 };
+
+/* Filesystems whose metadata never waits for another process or machine. */
+static const uint32_t fast[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
+	BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC,
+	OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC };
+
+bool
+fh_fs_is_fast(const struct fh_fs *fs)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(fast); i++)
+		if (fast[i] == fs->magic)
+			return true;
+	return false;
+}
 
 struct kernel_handle {
 	struct file_handle head;

@@ -34,6 +34,8 @@ struct fh_id {
 
 /* Looks at the filesystem of an export by its root. 0 or -1 with errno. */
 int fh_fs_probe(struct fh_fs *, int root);
+/* Does metadata never wait for another process or machine there? */
+bool fh_fs_is_fast(const struct fh_fs *);
 /*
  * What the handle of the export's root says; utf16: for a player. 0 or -1.
  */

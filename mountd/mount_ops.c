@@ -69,7 +69,8 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	enum mountstat status = MNT_OK;
 	int fd;
 
-	if (atomic_fetch_add(&root->busy, 1) >= MOUNT_THREADS_ONE) {
+	if (atomic_fetch_add(&root->busy, 1) >= MOUNT_THREADS_ONE &&
+	    root->slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
 	} else if ((fd = mount_table_open(root, at->below)) == -1) {

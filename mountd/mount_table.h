@@ -20,7 +20,7 @@
 #include "mount.h"
 #include "mount_list.h"
 
-/* File threads that may wait for one export at a time (of MOUNT_THREADS). */
+/* File threads, and how many of them may wait for one slow export. */
 #define MOUNT_THREADS	  4
 #define MOUNT_THREADS_ONE 2
 
@@ -29,6 +29,7 @@
 
 struct mount_root {
 	int fd; /* O_PATH; -1: not there */
+	bool slow; /* its filesystem may wait for others */
 	bool sealed[2]; /* by enum export_names */
 	struct fh fh[2];
 	atomic_uint busy;

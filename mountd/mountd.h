@@ -49,6 +49,7 @@ struct mountd_setup {
 
 struct mountd_root {
 	uint32_t index; /* in the list of exports */
+	bool slow; /* its filesystem may wait for others */
 	bool sealed[2]; /* by enum export_names */
 	struct fh fh[2];
 };

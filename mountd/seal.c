@@ -45,6 +45,7 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 	}
 	s->conf = e;
 	s->mount_id = fh_fs_mount(root);
+	m->slow = !fh_fs_is_fast(&s->fs);
 	for (i = 0; i < nitems(dialects); i++) {
 		if (!speaks(e, dialects[i]))
 			continue;

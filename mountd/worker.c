@@ -7,6 +7,7 @@
  */
 #include <sys/syscall.h>
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,7 @@ on_root(void *arg, struct ipc_message *m)
 	if (w->next == NULL || in.index >= w->next->exports->n)
 		fatalx("parent: a root without export");
 	root = &w->next->roots[in.index];
+	root->slow = in.slow;
 	memcpy(root->sealed, in.sealed, sizeof(in.sealed));
 	memcpy(root->fh, in.fh, sizeof(in.fh));
 	root->fd = m->fds[0];
@@ -301,6 +303,9 @@ mountd_worker(struct role *role)
 	if (role->nfds < MOUNTD_FD_SOCKETS || w->state.list == NULL ||
 	    pthread_mutex_init(&w->state.lock, NULL) != 0 ||
 	    pthread_mutex_init(&w->sealing, NULL) != 0)
+		fatalx("cannot start");
+	/* One heap for all threads: shrinking another opens a file of /proc. */
+	if (mallopt(M_ARENA_MAX, 1) == 0)
 		fatalx("cannot start");
 	while (!w->has_setup || w->state.table == NULL)
 		receive(w);

@@ -8,7 +8,6 @@
 #include <sys/statfs.h>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,32 +15,6 @@
 #include "fs_export.h"
 #include "inode_table.h"
 #include "util.h"
-
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
-#define F2FS_MAGIC     0xF2F52010
-#define BCACHEFS_MAGIC 0xca451a4e
-#define ZFS_MAGIC      0x2fc12fc1
-
-/*
- * Filesystems whose metadata never waits for another process or machine; what
- * is not listed always runs on file threads.
- */
-static const uint32_t fast[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
-	BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC,
-	OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC };
-
-static bool
-is_fast(uint32_t magic)
-{
-	size_t i;
-
-	for (i = 0; i < nitems(fast); i++)
-		if (fast[i] == magic)
-			return true;
-	return false;
-}
 
 /* Stable over restarts and the same on every server with the same fsid=. */
 static uint64_t
@@ -75,7 +48,7 @@ look_at_root(struct fs_export *e, bool probe)
 		e->mount =
 		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
-	e->fast = is_fast(e->fs.magic);
+	e->fast = fh_fs_is_fast(&e->fs);
 }
 
 static void

@@ -29,14 +29,14 @@ def rpc(sock, stream, prog, vers, proc, body):
 
 
 def connect(address, stream, port, source):
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     kind = socket.SOCK_STREAM if stream else socket.SOCK_DGRAM
+    family, _, _, _, to = socket.getaddrinfo(address, port, type=kind)[0]
     s = socket.socket(family, kind)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.settimeout(5)
     if source:
         s.bind(("::" if family == socket.AF_INET6 else "0.0.0.0", source))
-    s.connect((address, port))
+    s.connect(to)
     return s
 
 

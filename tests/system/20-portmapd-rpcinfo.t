@@ -43,7 +43,7 @@ like "$(on_host far rpcinfo -T udp 10.77.0.1 100000)" 'version 4 ready' \
 like "$(on_host far rpcinfo fd77::1)" '100000 +4 +tcp6 +::.0.111' \
     'rpcinfo over IPv6 from another machine'
 
-"$O/tests/system/registrant" "$sock" 100005 3 0.0.0.0:20048 '[::]:20048' \
+"$(built system)/registrant" "$sock" 100005 3 0.0.0.0:20048 '[::]:20048' \
     2>"$T/mountd.log" &
 pid[one]=$!
 wait_for 5 grep -q registered "$T/mountd.log"
@@ -55,7 +55,7 @@ like "$(on_host far rpcinfo -l 10.77.0.1 100005 3)" \
 like "$(on_host far timeout 3 stdbuf -oL rpcinfo -b 100005 3 2>&1)" '^10.77.0.1.78.80' \
     'rpcinfo -b finds it by broadcast'
 if command -v nfs-ls >/dev/null; then
-	"$O/tests/system/registrant" "$sock" 100005 2 0.0.0.0:20048 \
+	"$(built system)/registrant" "$sock" 100005 2 0.0.0.0:20048 \
 	    2>"$T/mount2.log" &
 	pid[two]=$!
 	at_end "kill ${pid[two]}"

@@ -8,7 +8,7 @@ need_daemons portmapd
 
 sock=$T/run/portmap.sock
 pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
-registrant=$O/tests/system/registrant
+registrant=$(built system)/registrant
 
 # up NAME LOG-PATTERN: waits for the pattern in $T/NAME.log.
 up() { wait_for 5 grep -q "$2" "$T/$1.log"; }

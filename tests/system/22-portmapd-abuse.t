@@ -17,7 +17,7 @@ far() { on_host far python3 "$top/tests/system/pmap.py" "$@"; }
 memory() { awk '/^VmRSS/ { print $2 }' "/proc/${pid[portmapd]}/status"; }
 descriptors() { find "/proc/${pid[portmapd]}/fd" -mindepth 1 | wc -l; }
 
-"$O/tests/system/registrant" "$sock" 100003 3 0.0.0.0:2049 '[::]:2049' \
+"$(built system)/registrant" "$sock" 100003 3 0.0.0.0:2049 '[::]:2049' \
     2>"$T/nfs.log" &
 pid[nfs]=$!
 at_end "kill ${pid[nfs]}"

@@ -119,6 +119,7 @@ broker_started(void *arg UNUSED, struct role_child *child)
 	unsigned int i;
 
 	self.broker = child;
+	role_becomes(child, setup.uid);
 	setup.keys = self.keys;
 	(void)role_send(child, NFSD_SETUP, &setup, sizeof(setup), NULL, 0);
 	explicit_bzero(&setup.keys, sizeof(setup.keys));
@@ -144,6 +145,7 @@ worker_started(void *arg UNUSED, struct role_child *child)
 	struct nfsd_setup setup = self.n->setup;
 
 	self.workers[role_index(child)] = child;
+	role_becomes(child, setup.uid);
 	setup.keys.worker = self.keys.worker;
 	memset(&setup.keys.broker, 0, sizeof(setup.keys.broker));
 	(void)role_send(child, NFSD_SETUP, &setup, sizeof(setup), NULL, 0);

@@ -20,6 +20,7 @@ serve() {
 }
 
 # The command that was printed, to be run as it is.
+run_told() { timeout 20 bash -c "$(told "$1" "$2")"; }
 told() { sed -n "s/^ *\($2.*\)/\1/p" "$T/$1.log" | head -n 1; }
 
 interrupt() {
@@ -32,19 +33,19 @@ interrupt() {
 }
 
 check 'make serve starts' serve demo make -s -C "$top" O="$O" serve
-check 'the nfs-ls line works' eval "$(told demo nfs-ls)"
-like "$(eval "$(told demo nfs-ls)")" 'README' 'and lists the demo'
-like "$(eval "$(told demo showmount)")" "$TMPDIR/.*demo" 'the showmount line works'
-like "$(eval "$(told demo rpcinfo)")" '100003 +3 +tcp' 'the rpcinfo line works'
+check 'the nfs-ls line works' run_told demo nfs-ls
+like "$(run_told demo nfs-ls)" 'README' 'and lists the demo'
+like "$(run_told demo showmount)" "$TMPDIR/.*demo" 'the showmount line works'
+like "$(run_told demo rpcinfo)" '100003 +3 +tcp' 'the rpcinfo line works'
 url=$(told demo nfs-ls | sed "s/.*'\(.*\)'.*/\1/")
-is "$(nfs-cat "$url/README" | head -c 11)" 'This folder' 'a file can be read'
+is "$(timeout 20 nfs-cat "$url/README" | head -c 11)" 'This folder' 'a file can be read'
 like "$(cat "$T/demo.log")" '^nfsd: .*listening on' 'the log names the daemon'
 interrupt demo
 
 mkdir "$T/my files"
 echo mine >"$T/my files/one"
 check 'a folder with a blank in its name' serve dir "$top/etc/serve" "$T/my files"
-like "$(nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'is served'
+like "$(timeout 20 nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'is served'
 interrupt dir
 
 serve wrong "$top/etc/serve" "$T/nowhere" || true
@@ -53,7 +54,7 @@ like "$(cat "$T/wrong.log")" "nowhere is not a directory" 'a missing folder is n
 if as alice test -x "$O/nfsd/nfsd" -a -x "$top/etc/serve"; then
 	check 'an ordinary user can serve' serve user setpriv --reuid alice \
 	    --regid alice --clear-groups "$top/etc/serve"
-	like "$(eval "$(told user nfs-ls)")" 'README' 'on high ports'
+	like "$(run_told user nfs-ls)" 'README' 'on high ports'
 	interrupt user
 else
 	skip 'the tree is not readable for others' 6

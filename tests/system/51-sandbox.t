@@ -19,6 +19,10 @@ role_pid() { pids_of "$1" | while read -r p; do
 	tr '\0' ' ' <"/proc/$p/cmdline" | grep -q "^$1: $2" && echo "$p"
 done | head -n 1; }
 
+# sealed NAME COUNT: waits until that many of its processes have closed up.
+sealed() { wait_for 10 has_sealed "$1" "$2"; }
+has_sealed() { [ "$(grep -c 'sandbox: mounts' "$T/$1.log")" -ge "$2" ]; }
+
 status() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
 # locked PID NAME UID CAPS: every bit that can be seen from outside.
@@ -47,11 +51,12 @@ none=0000000000000000
 
 exports "$T/export *(rw)"
 check 'portmapd starts with everything in force' start portmapd -o strict
+sealed portmapd 1
 locked "${pid[portmapd]}" portmapd 901 $none
 is "$(find -L "/proc/${pid[portmapd]}/root" -mindepth 1 | wc -l)" 0 \
     "portmapd: its root is empty"
 check 'mountd starts with everything in force' start mountd -o strict
-wait_for 10 grep -q 'worker: sandbox' "$T/mountd.log"
+sealed mountd 1
 w=$(role_pid mountd worker)
 like "$(tr '\0' ' ' <"/proc/${pid[mountd]}/cmdline")" '^mountd: parent' \
     'mountd: parent has its title'
@@ -83,6 +88,37 @@ kill -KILL "${pid[mountd]}"
 gone() { ! kill -0 "$p"; }
 check 'mountd parent: killed, its worker does not outlive it' wait_for 2 gone
 
+# ---- nfsd in its three modes ----------------------------------------------------
+
+# nfsd_mode NAME UID WORKER-CAPS BROKER-CAPS OPTIONS: starts, looks, stops.
+nfsd_mode() {
+	local w b
+	exports "$T/export *($5)"
+	check "nfsd $1: starts with everything in force" \
+	    start nfsd -R -w 1 -o strict || return
+	sealed nfsd 2
+	like "$(cat "$T/nfsd.log")" "mode: $1" "nfsd $1: says its mode"
+	w=$(role_pid nfsd worker)
+	b=$(role_pid nfsd broker)
+	locked "$w" "nfsd $1 worker" "$2" "$3"
+	locked "$b" "nfsd $1 broker" "$2" "$4"
+	if [ -x "$scan" ]; then
+		is "$("$scan" "$w" "$T/key")" worker \
+		    "nfsd $1 worker: only the key that checks is in its memory"
+		unlike "$("$scan" "$b" "$T/key")" key \
+		    "nfsd $1 broker: the key file's bytes are not in its memory"
+	fi
+	stop nfsd
+	ok $? "nfsd $1: ends with status 0"
+}
+
+if [ -x "$O/nfsd/nfsd" ]; then
+	nfsd_mode squash 1001 $none 0000000000000006 \
+	    rw,all_squash,anonuid=1001,anongid=1001
+	nfsd_mode multi-user 903 00000000000000c0 00000000000000c6 rw
+	nfsd_mode root 903 00000000000000db 00000000000000c6 rw,no_root_squash
+fi
+
 # ---- a plain user ---------------------------------------------------------------
 
 exports "$T/export *(rw,insecure)"
@@ -94,10 +130,11 @@ chown alice:alice "$T/run" "$T"
 TERN_WRAP="setpriv --reuid 1001 --regid 1001 --clear-groups"
 touch "$T/portmapd.log" "$T/mountd.log"
 check 'portmapd starts for a plain user' start portmapd -p 5111
+sealed portmapd 1
 is "$(status "${pid[portmapd]}" Uid)" 1001 'and runs as that user'
 is "$(status "${pid[portmapd]}" Seccomp)" 2 'with its filter'
 check 'mountd starts for a plain user' start mountd -p 5048
-wait_for 10 grep -q 'worker: sandbox' "$T/mountd.log"
+sealed mountd 1
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 1001 'its worker runs as that user'
 is "$(status "$w" Seccomp)" 2 'with its filter'
@@ -105,6 +142,18 @@ is "$(status "$w" CapPrm)" $none 'and no capability'
 like "$(grep 'sandbox: missing' "$T/mountd.log")" 'network namespace.*chroot' \
     'one line says what is missing'
 is "$(stat -c %U:%a "$T/key")" alice:600 'the key belongs to the user'
+if [ -x "$O/nfsd/nfsd" ]; then
+	check 'nfsd starts for a plain user' start nfsd -p 5049 -w 1
+	sealed nfsd 2
+	w=$(role_pid nfsd worker)
+	is "$(status "$w" Uid)" 1001 'its worker runs as that user'
+	is "$(status "$w" Seccomp)" 2 'with its filter'
+	echo hello >"$T/export/greeting"
+	chown alice "$T/export/greeting"
+	url="nfs://127.0.0.1$T/export/greeting?nfsport=5049&mountport=5048"
+	is "$(nfs-cat "$url" 2>&1)" hello 'and serves'
+	stop nfsd
+fi
 stop mountd
 stop portmapd
 check_not 'strict refuses for a plain user' start mountd -p 5048 -o strict
@@ -119,7 +168,7 @@ chown -R root:root "$T/run" "$T"
 rm -rf "$T/run" "$T/key"
 check 'portmapd starts in a container' start portmapd
 check 'mountd starts in a container' start mountd -p 20048
-wait_for 10 grep -q 'worker: sandbox' "$T/mountd.log"
+sealed mountd 1
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 902 'mountd worker: runs as its own user'
 is "$(status "$w" CapPrm)" $none 'mountd worker: no capability'
@@ -129,4 +178,13 @@ like "$(cat "$T/mountd.log")" 'jail: no mounts of our own' 'which the log says'
 like "$(grep 'sandbox: missing' "$T/mountd.log")" \
     'network namespace.*private mounts' 'one warning names what is missing'
 check 'and it serves' wait_for 5 rpcinfo -T tcp 127.0.0.1 mountd 3
+if [ -x "$O/nfsd/nfsd" ]; then
+	check 'nfsd starts in a container' start nfsd -p 2049 -w 1
+	sealed nfsd 2
+	like "$(grep 'broker: sandbox: missing' "$T/nfsd.log")" \
+	    'capabilities \(dac_read_search\)' \
+	    'the broker says that it may not open handles'
+	is "$(nfs-cat "nfs://127.0.0.1$T/export/greeting" 2>&1)" hello \
+	    'and it serves'
+fi
 done_testing

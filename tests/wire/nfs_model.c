@@ -200,6 +200,8 @@ one(const struct nfs_model *m)
 
 	if (at + len > NFS_MODEL_SIZE)
 		len = NFS_MODEL_SIZE - at;
+	if (m->largest != 0 && len > m->largest)
+		len = m->largest;
 	switch (random() % 16) {
 	case 0:
 		return do_cut(m, at);
@@ -342,7 +344,7 @@ both(const struct nfs_model *m, int dir, unsigned int i)
 		break;
 	case 1:
 		there = make(m, NFSPROC3_MKDIR, a, NULL);
-		here = status_of(mkdirat(dir, a, 0755));
+		here = status_of(mkdirat(dir, a, 0644));
 		break;
 	case 2:
 		there = place(m, NFSPROC3_REMOVE, a);

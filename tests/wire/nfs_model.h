@@ -19,6 +19,7 @@ struct nfs_model {
 	void *arg;
 	struct fh dir; /* an empty directory the caller may write */
 	unsigned int seed;
+	size_t largest; /* transfer; 0: 65536 */
 };
 
 /*

@@ -198,10 +198,12 @@ path_of(int fd)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(un) - 1; /* always ends in NUL */
+	const char *path = NULL;
 
-	if (getsockname(fd, (struct sockaddr *)&un, &len) == -1)
+	if (getsockname(fd, (struct sockaddr *)&un, &len) == -1 ||
+	    (path = strdup(un.sun_path)) == NULL)
 		fatal("inherited socket");
-	return strdup(un.sun_path);
+	return path;
 }
 
 /* Sockets of systemd, or our own; both kinds may be mixed. */
@@ -219,8 +221,10 @@ open_sockets(struct portmapd *p)
 		s = &inherited.list[i];
 		if (s->at.family != AF_UNIX) {
 			p->sockets.list[p->sockets.n++] = *s;
-		} else if ((path = path_of(s->fd)) != NULL &&
-		    p->compat != NULL && strcmp(path, p->compat) == 0) {
+			continue;
+		}
+		path = path_of(s->fd);
+		if (p->compat != NULL && strcmp(path, p->compat) == 0) {
 			p->local[DOOR_COMPAT] = s->fd;
 		} else {
 			p->local[DOOR_REGISTER] = s->fd;

@@ -5,6 +5,7 @@
  * Runs in: test program.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "pmap.h"
 #include "policy.h"
@@ -39,9 +40,8 @@ test_wrong_rules(void)
 {
 	static const char *const wrong[] = { "", ":", "root", "root:", ":1",
 		"root:0", "root:x", "root:-1", "root:4294967296",
-		"nosuchuserhere:1", "-1:1", "4294967295:1", "root:100000",
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-		"a:1" };
+		"nosuchuserhere:1", "-1:1", "4294967295:1", "root:100000" };
+	char longest[300];
 	struct policy p;
 	size_t i, before;
 
@@ -50,6 +50,9 @@ test_wrong_rules(void)
 	for (i = 0; i < nitems(wrong); i++)
 		ok(policy_add(&p, wrong[i]) != NULL, "refuses the rule \"%s\"",
 		    wrong[i]);
+	memset(longest, 'a', sizeof(longest));
+	memcpy(longest + sizeof(longest) - 3, ":1", 3);
+	ok(policy_add(&p, longest) != NULL, "refuses a very long user name");
 	ok(policy_add(&p, NULL) != NULL, "and none at all");
 	cmp_ok(p.n, "==", before, "what was refused leaves no trace");
 }

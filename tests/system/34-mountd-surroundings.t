@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# mountd in other surroundings: rpcbind instead of portmapd, a plain user, one
+# address, many exports, disks that come and go, players, and with nfsd.
+. "${0%/*}/lib.sh"
+private "$@"
+need rpcinfo rpcbind showmount nfs-common python3 python3
+need_daemons portmapd mountd
+
+call() { python3 "$top/tests/system/mount_call.py" "$@"; }
+logged() { grep -Eq -- "$1" "$T/mountd.log"; }
+reload() { # until PATTERN is in the log
+	kill -HUP "${pid[mountd]}"
+	wait_for 5 logged "$1"
+}
+mkdir -p "$T/a" "$T/disk" "$T/many"
+
+# ---- many exports, over UDP as many as fit
+
+for i in $(seq 400); do
+	mkdir "$T/many/$i"
+	echo "$T/many/$i *(insecure,fsid=$i)"
+done >"$T/exports"
+start portmapd || bail 'portmapd did not start'
+start mountd || bail 'mountd did not start'
+wait_for 10 registered 100005 3 udp
+is "$(showmount --no-headers -e 127.0.0.1 | wc -l)" 400 '400 exports over TCP'
+out=$(call 127.0.0.1 udp 3 5)
+[ ${#out} -le 16384 ] && [ "${out: -8}" = 00000000 ]
+ok $? "over UDP whole entries and an end (${#out} digits)"
+check 'ends' stop mountd
+
+# ---- disks that come and go
+
+exports "$T/a *(insecure)
+$T/disk *(insecure,mountpoint)"
+start mountd -a 127.0.0.5 || bail 'mountd did not start'
+wait_for 10 registered 100005 3 udp
+check 'nothing is mounted there: said' logged "$T/disk: nothing is mounted there"
+is "$(call 127.0.0.5 tcp 3 1 "$T/disk")" 00000002 'and not served'
+unlike "$(showmount --no-headers -e 127.0.0.5)" disk 'and not shown'
+mount -t tmpfs tmpfs "$T/disk"
+reload 'exports: nothing changed'
+like "$(call 127.0.0.5 tcp 3 1 "$T/disk")" ^00000000 'served when it is mounted'
+MOUNT_PORT=$(port_of mountd tcp)
+is "$(MOUNT_PORT=$MOUNT_PORT call 127.0.0.1 tcp 3 0 2>&1 | grep -c refused)" 1 \
+    '-a: not at other addresses'
+stop mountd
+stop portmapd
+
+# ---- players and computers on one directory
+
+exports "$T/a *(insecure)
+$T/a *(ro,insecure,all_squash,names=utf16le,fold,alias=/C/,alias=/B/)"
+mkdir -p "$T/a/Contents"
+start mountd -R -p 20048 || bail 'mountd did not start'
+export MOUNT_PORT=20048
+player=$(call 127.0.0.1 udp 1 1 utf16:/C/)
+like "$player" ^00000000 'a player mounts its drive'
+is "$(call 127.0.0.1 udp 1 1 utf16:/B)" "$player" 'by its other name too'
+is "${player:32:40}" "$(printf '0%.0s' $(seq 40))" \
+    'everything is in the first 12 bytes of its handle'
+like "$(call 127.0.0.1 udp 1 1 utf16:/C/Contents)" ^00000000 'and below'
+computer=$(call 127.0.0.1 udp 1 1 "$T/a")
+like "$computer" ^00000000 'a computer mounts the directory'
+[ "$player" != "$computer" ]
+ok $? 'with another handle'
+like "$(call 127.0.0.1 udp 1 5)" '^00000001000000062f0043002f000000' \
+    'EXPORT, version 1: the drive with its slash'
+unlike "$(call 127.0.0.1 udp 3 5)" 2f0043002f00 'version 3: not for players'
+is "$(call 127.0.0.1 udp 1 3 utf16:/C/)" '' 'UMNT: the bare header'
+stop mountd
+
+# ---- a plain user
+
+install -d -o alice "$T/home" "$T/home/share"
+echo "$T/home/share 127.0.0.1(insecure)" >"$T/home/exports"
+chown alice "$T/home/exports"
+setpriv --reuid alice --regid alice --clear-groups \
+    "$O/mountd/mountd" -d -R -p 20048 -f "$T/home/exports" \
+    -k "$T/home/key" 2>"$T/alice.log" &
+pid[alice]=$!
+at_end "kill ${pid[alice]}"
+check 'starts' wait_for 10 grep -q 'sandbox:' "$T/alice.log"
+like "$(call 127.0.0.1 tcp 3 1 "$T/home/share")" ^00000000 'serves its share'
+is "$(stat -c %U:%a "$T/home/key")" alice:600 'its key is its own'
+check 'ends' stop alice
+
+# ---- rpcbind
+
+if command -v rpcbind >/dev/null; then
+	rpcbind -f >/dev/null 2>&1 &
+	pid[rpcbind]=$!
+	at_end "kill ${pid[rpcbind]}"
+	wait_for 10 test -S /run/rpcbind.sock
+	unset MOUNT_PORT
+	"$O/mountd/mountd" -d -s /run/rpcbind.sock -f "$T/exports" \
+	    -k "$T/key" 2>"$T/mountd.log" &
+	pid[mountd]=$!
+	at_end "kill ${pid[mountd]}"
+	check 'registers with rpcbind' wait_for 10 registered 100005 3 tcp
+	like "$(call 127.0.0.1 udp 3 1 "$T/a")" ^00000000 'and is found there'
+	stop mountd
+	check 'unregisters' wait_for 5 eval '! registered 100005 3 tcp'
+else
+	skip 'no rpcbind' 3
+fi
+done_testing

@@ -235,14 +235,14 @@ must_wait(struct call_ctx *ctx, const struct fs_export *e)
 
 /*
  * A filesystem that hangs must not take every file thread with it: the last
- * quarter of them is for the others.
+ * quarter of them is for the others, if there are any.
  */
 static bool
-take_turn(struct fs_thread *t, struct fs_export *e)
+take_turn(struct fs_thread *t, const struct fs_exports *x, struct fs_export *e)
 {
 	unsigned int most = t->fs->nthreads - (t->fs->nthreads + 3) / 4;
 
-	if (t->index == 0 || t->turn != NULL)
+	if (t->index == 0 || t->turn != NULL || x->n < 2)
 		return true;
 	if (atomic_fetch_add(&e->busy, 1) >= (most == 0 ? 1 : most)) {
 		atomic_fetch_sub(&e->busy, 1);
@@ -494,7 +494,7 @@ check_call(struct call_ctx *ctx, const struct fs_exports *x,
 	    (obj->entry == NULL && plain.kind != FH_KERNEL &&
 		!fs_may_wait(ctx)))
 		return NFS_LATER;
-	if (!take_turn(t, e))
+	if (!take_turn(t, x, e))
 		return NFSERR_JUKEBOX;
 	if (act_as_caller(ctx, &client->options) == -1)
 		return NFSERR_SERVERFAULT;

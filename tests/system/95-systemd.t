@@ -69,7 +69,7 @@ for u in "${units[@]}"; do
 done
 wait_for 10 can_read
 check 'a client reads' can_read
-like "$(in_tree rpcinfo -p)" '100003 +3 +tcp +2049' 'nfsd is registered at its pinned port'
+like "$(in_tree rpcinfo -p 127.0.0.1)" '100003 +3 +tcp +2049' 'nfsd is registered at its pinned port'
 like "$(in_tree stat -c %a:%U /var/lib/tern/handle.key)" '^600:root' 'the key is private'
 for u in portmapd mountd nfsd; do
 	like "$(in_tree ps -o user= -C $u)" "^_$u" "$u reads the network as _$u"
@@ -92,12 +92,12 @@ check 'and brings the new export' wait_for 10 new_there
 is "$(main_pid tern-nfsd)" "$old" 'without a restart'
 
 check 'the units stop' in_tree systemctl stop "${units[@]}" tern-portmapd.socket
-is "$(in_tree systemctl --failed --plain --no-legend 'tern-*')" '' 'none has failed'
+is "$(in_tree systemctl list-units --failed --plain --no-legend 'tern-*')" '' 'none has failed'
 unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3)" 'portmapd|mountd|nfsd\[' \
     'and none complained'
 in_tree systemctl start "${units[@]}"
 check 'purge stops and removes it' in_tree dpkg --purge tern
-is "$(in_tree pgrep -x 'portmapd|mountd|nfsd')" '' 'no process is left'
+is "$(in_tree ps -o args= -C portmapd,mountd,nfsd)" '' 'no process is left'
 is "$(in_tree find / -xdev -path /proc -prune -o -name '*tern[-.d]*' -print |
     grep -Ev 'pattern|extern|intern|/tern.deb|journal|/sys/')" '' 'no file is left'
 check_not 'no state is left' in_tree test -e /var/lib/tern

@@ -22,13 +22,13 @@ struct rpc_streams rpc_streams;
 
 static void serve(struct rpc_conn *, const uint8_t *, size_t);
 
-uint32_t
-rpc_seconds(void)
+uint64_t
+rpc_ms(void)
 {
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint32_t)ts.tv_sec + 1;
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + 1;
 }
 
 bool
@@ -76,6 +76,18 @@ bytes_add(struct rpc_bytes *b, const void *data, size_t len)
 	return true;
 }
 
+/* Moves what is left of a large buffer to a small one. */
+static void
+bytes_shrink(struct rpc_bytes *b)
+{
+	struct rpc_bytes small = { .buf = NULL };
+
+	if (!bytes_add(&small, b->buf + b->at, b->len - b->at))
+		return;
+	bytes_clear(b);
+	*b = small;
+}
+
 /* Keeps sums and lists in step with what c owns. */
 static void
 account(struct rpc_conn *c)
@@ -83,11 +95,12 @@ account(struct rpc_conn *c)
 	struct rpc_streams *s = &rpc_streams;
 	bool partial = rpc_record_partial(&c->record);
 
-	s->partial -= c->partial;
-	c->partial = c->record.cap + c->held.cap;
-	s->partial += c->partial;
+	s->partial += c->record.cap - c->partial;
+	c->partial = c->record.cap;
+	s->owed += c->unsent.cap + c->held.cap - c->owed;
+	c->owed = c->unsent.cap + c->held.cap;
 	if (partial && c->record_since == 0) {
-		c->record_since = rpc_seconds();
+		c->record_since = rpc_ms();
 		TAILQ_INSERT_TAIL(&s->incomplete, c, incomplete);
 	} else if (!partial && c->record_since != 0) {
 		c->record_since = 0;
@@ -101,7 +114,7 @@ set_stalled(struct rpc_conn *c, bool unsent)
 {
 	if (c->unsent_since != 0)
 		TAILQ_REMOVE(&rpc_streams.stalled, c, stalled);
-	c->unsent_since = unsent ? rpc_seconds() : 0;
+	c->unsent_since = unsent ? rpc_ms() : 0;
 	if (unsent)
 		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
 }
@@ -118,7 +131,7 @@ set_event(struct event *ev, bool want, bool *have)
 		(void)event_del(ev);
 }
 
-/* Must c wait until replies have gone out? */
+/* Must c wait until replies of its own have gone out? */
 static bool
 is_blocked(const struct rpc_conn *c)
 {
@@ -126,19 +139,31 @@ is_blocked(const struct rpc_conn *c)
 	size_t unsent = c->unsent.len - c->unsent.at;
 
 	return unsent >= limits->queue_max || c->late >= limits->late_max ||
-	    (unsent > 0 && rpc_streams.unsent >= limits->unsent_max);
+	    (unsent > 0 && rpc_streams.owed >= limits->unsent_max);
+}
+
+/* Is so much unsent that hardly anything may be added? */
+static bool
+is_flooded(const struct rpc_conn *c)
+{
+	return rpc_streams.owed / 2 >= rpc_tcp_limits(c->tcp)->unsent_max;
 }
 
 /*
- * Must c wait for memory? The oldest incomplete record never does: it is the
- * one whose end sets memory free.
+ * Must c wait with reading, for the sake of all? Beyond a limit those wait
+ * that would add to it, far beyond it all; but never the oldest incomplete
+ * record: it is the one whose end sets memory free.
  */
 static bool
-is_starved(const struct rpc_conn *c)
+is_paused(const struct rpc_conn *c)
 {
-	return c->record_since != 0 &&
-	    rpc_streams.partial >= rpc_tcp_limits(c->tcp)->partial_max &&
-	    c != TAILQ_FIRST(&rpc_streams.incomplete);
+	size_t max = rpc_tcp_limits(c->tcp)->partial_max;
+	bool more;
+
+	more = rpc_streams.partial / 2 >= max ||
+	    (rpc_streams.partial >= max && c->record_since != 0);
+	return is_flooded(c) ||
+	    (more && c != TAILQ_FIRST(&rpc_streams.incomplete));
 }
 
 /* Puts c among those that go on, at the next turn or after a pause. */
@@ -165,7 +190,7 @@ static void
 settle(struct rpc_conn *c)
 {
 	static const struct timeval second = { 1, 0 };
-	bool blocked, input, starved;
+	bool blocked, input, paused;
 
 	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
 		rpc_conn_close(c);
@@ -174,12 +199,12 @@ settle(struct rpc_conn *c)
 	account(c);
 	input = c->held.buf != NULL;
 	blocked = is_blocked(c);
-	starved = is_starved(c);
-	set_event(&c->readable, !c->eof && !input && !blocked && !starved,
+	paused = !input && !c->eof && is_paused(c);
+	set_event(&c->readable, !c->eof && !input && !blocked && !paused,
 	    &c->reading);
 	set_event(&c->writable, c->unsent.buf != NULL, &c->writing);
-	if ((input && !blocked) || starved)
-		go_on_later(c, c->busy || starved);
+	if ((input || paused) && !blocked)
+		go_on_later(c, c->busy || paused || is_flooded(c));
 	if ((c->record_since != 0 || c->unsent_since != 0) &&
 	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
 		(void)event_add(rpc_streams.tick, &second);
@@ -205,14 +230,13 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 			c->unsent.len = s->out_len;
 			c->unsent.cap = s->out_cap;
 			s->out = fresh;
-			s->unsent += left;
+			account(c);
 			return;
 		}
 	}
-	if (bytes_add(&c->unsent, s->out + sent, left))
-		s->unsent += left;
-	else
+	if (!bytes_add(&c->unsent, s->out + sent, left))
 		c->dead = true;
+	account(c);
 }
 
 /* Sends the replies collected for c. */
@@ -374,39 +398,35 @@ rpc_conn_turn(void)
 	struct rpc_streams *s = &rpc_streams;
 	struct rpc_conn *c;
 	unsigned int n;
+	bool served;
 
+	served = false;
 	for (n = s->nagain; n > 0 && s->nagain > 0; n--) {
 		c = TAILQ_FIRST(&s->again);
 		TAILQ_REMOVE(&s->again, c, again);
 		s->nagain--;
 		c->queued = false;
-		if (c->held.buf != NULL)
+		/* In a flood one at a time, so that it ends. */
+		if (c->held.buf != NULL && (!served || !is_flooded(c))) {
 			serve(c, c->held.buf + c->held.at,
 			    c->held.len - c->held.at);
+			served = true;
+		}
 		settle(c);
 	}
 }
 
-/* The first of a list, if it has waited too long or there is far too much. */
+/* Closes c, the first of a list, if a limit is passed and it is why. */
 static bool
-relieve(struct rpc_conn *c, bool unsent)
+relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
+    const char *why, const char *option)
 {
-	const struct rpc_limits *limits;
-	uint32_t since;
-	size_t have, max;
+	uint64_t patience;
 
-	if (c == NULL)
+	patience = have / 2 > max ? RPC_CONN_HASTE : RPC_CONN_PATIENCE;
+	if (have <= max || rpc_ms() - since < patience)
 		return false;
-	limits = rpc_tcp_limits(c->tcp);
-	have = unsent ? rpc_streams.unsent : rpc_streams.partial;
-	max = unsent ? limits->unsent_max : limits->partial_max;
-	since = unsent ? c->unsent_since : c->record_since;
-	if (have <= max ||
-	    (have / 2 <= max && rpc_seconds() - since < RPC_CONN_PATIENCE))
-		return false;
-	rpc_tcp_refused(&c->origin.peer,
-	    unsent ? "too many unread replies" : "too many incomplete records",
-	    unsent ? "unsent-max" : "partial-max");
+	rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);
 	return true;
 }
@@ -414,9 +434,18 @@ relieve(struct rpc_conn *c, bool unsent)
 void
 rpc_conn_relieve(void)
 {
-	while (relieve(TAILQ_FIRST(&rpc_streams.stalled), true))
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+
+	while ((c = TAILQ_FIRST(&s->stalled)) != NULL &&
+	    relieve(c, c->unsent_since, s->owed,
+		rpc_tcp_limits(c->tcp)->unsent_max, "too many unread replies",
+		"unsent-max"))
 		;
-	while (relieve(TAILQ_FIRST(&rpc_streams.incomplete), false))
+	while ((c = TAILQ_FIRST(&s->incomplete)) != NULL &&
+	    relieve(c, c->record_since, s->partial,
+		rpc_tcp_limits(c->tcp)->partial_max,
+		"too many incomplete records", "partial-max"))
 		;
 }
 
@@ -431,6 +460,10 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	ssize_t n;
 	int count;
 
+	if (is_paused(c)) {
+		settle(c);
+		return;
+	}
 	count = 0;
 	room = rpc_record_room(&c->record, &at);
 	if (room > 0)
@@ -472,10 +505,12 @@ on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 		c->dead = true;
 	else {
 		b->at += (size_t)n;
-		rpc_streams.unsent -= (size_t)n;
 		set_stalled(c, b->at < b->len);
 		if (b->at == b->len)
 			bytes_clear(b);
+		else if (b->cap == rpc_streams.out_cap &&
+		    b->len - b->at <= RPC_CONN_SWAP)
+			bytes_shrink(b);
 	}
 	settle(c);
 }
@@ -552,7 +587,7 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.ticket = s->last_id;
 	c->origin.transport = tcp;
 	c->origin.reply = late_reply;
-	c->active = rpc_seconds();
+	c->active = (uint32_t)(rpc_ms() / 1000);
 	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
 	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
 	    on_readable, c);
@@ -571,7 +606,7 @@ rpc_conn_close(struct rpc_conn *c)
 	set_event(&c->readable, false, &c->reading);
 	set_event(&c->writable, false, &c->writing);
 	close(c->fd);
-	s->unsent -= c->unsent.len - c->unsent.at;
+	s->owed -= c->owed;
 	s->partial -= c->partial;
 	if (c->record_since != 0)
 		TAILQ_REMOVE(&s->incomplete, c, incomplete);

@@ -24,9 +24,10 @@
 #define RPC_CONN_BYTES	  (1024 * 1024) /* reply bytes per wake-up */
 #define RPC_CONN_FLUSH	  (256 * 1024) /* replies sent with one call */
 #define RPC_CONN_PAUSE	  2000 /* microseconds, when there is no room */
-#define RPC_CONN_PATIENCE 2 /* seconds; older ones go first at a limit */
+#define RPC_CONN_PATIENCE 2000 /* ms without progress, beyond a limit */
+#define RPC_CONN_HASTE	  500 /* the same, far beyond a limit */
 #define RPC_CONN_SPARES	  4 /* buffers kept: fresh pages are dear */
-#define RPC_CONN_SWAP	  (64 * 1024) /* unsent: keep the buffer, no copy */
+#define RPC_CONN_SWAP	  (256 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Bytes waiting: input not yet looked at, or output not yet sent. */
 struct rpc_bytes {
@@ -50,11 +51,11 @@ struct rpc_conn {
 	struct rpc_record record;
 	struct rpc_bytes held; /* input beyond what could be served */
 	struct rpc_bytes unsent;
-	size_t partial; /* what it adds to shared.partial */
+	size_t partial, owed; /* what it adds to the sums of all */
 	unsigned int late; /* calls on file threads */
-	uint32_t active; /* seconds: last input */
-	uint32_t record_since; /* seconds: start of incomplete record, or 0 */
-	uint32_t unsent_since; /* seconds: last progress in sending, or 0 */
+	uint32_t active; /* ms / 1000: last input */
+	uint64_t record_since; /* ms: start of an incomplete record, or 0 */
+	uint64_t unsent_since; /* ms: last progress in sending, or 0 */
 	int fd;
 	bool eof, dead;
 	bool reading, writing; /* events that are set */
@@ -75,7 +76,8 @@ struct rpc_streams {
 	uint8_t *spares[RPC_CONN_SPARES]; /* more like it */
 	unsigned int nspares;
 	size_t out_cap, out_len;
-	size_t partial, unsent; /* sums over all connections */
+	size_t partial; /* memory of incomplete records of all */
+	size_t owed; /* memory of unsent replies and held input of all */
 	struct rpc_conn_list incomplete; /* oldest record first */
 	struct rpc_conn_list stalled; /* least recent progress first */
 	struct rpc_conn_list again; /* go on at the next turn of the loop */
@@ -88,8 +90,8 @@ struct rpc_streams {
 
 extern struct rpc_streams rpc_streams;
 
-/* Seconds of the monotonic clock; never 0. */
-uint32_t rpc_seconds(void);
+/* Milliseconds of the monotonic clock; never 0. */
+uint64_t rpc_ms(void);
 /* One turn for each connection that has input to go on with. */
 void rpc_conn_turn(void);
 /*

@@ -76,7 +76,7 @@ rpc_tcp_connections(const struct rpc_tcp *t)
 size_t
 rpc_tcp_unsent(void)
 {
-	return rpc_streams.unsent;
+	return rpc_streams.owed;
 }
 
 /* One line per limit and minute, whoever it was. */
@@ -181,7 +181,7 @@ rpc_tcp_touch(struct rpc_tcp *t, struct rpc_conn *c)
 {
 	uint32_t now;
 
-	now = rpc_seconds();
+	now = (uint32_t)(rpc_ms() / 1000);
 	if (now == c->active)
 		return;
 	c->active = now;
@@ -373,10 +373,10 @@ on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 
 /* Closes those that have had their time; true when there may be more. */
 static bool
-close_overdue(struct rpc_conn *c, uint32_t since, unsigned int seconds,
+close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
     const char *why, const char *option)
 {
-	if (rpc_seconds() - since <= seconds)
+	if (rpc_ms() - since < (uint64_t)seconds * 1000)
 		return false;
 	rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);
@@ -417,7 +417,7 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	LIST_FOREACH (t, &all.listeners, entry) {
 		if (t->limits.idle_seconds == 0 || t->local)
 			continue;
-		close_idle(t, rpc_seconds());
+		close_idle(t, (uint32_t)(rpc_ms() / 1000));
 		again = again || t->count > 0;
 	}
 	if (again)

@@ -26,8 +26,8 @@ struct rpc_limits {
 	unsigned int connections_max;
 	unsigned int connections_per_host;
 	size_t queue_max; /* unsent bytes per connection: stop reading */
-	size_t unsent_max; /* unsent bytes of all: the longest waiting goes */
-	size_t partial_max; /* bytes of incomplete records, of all */
+	size_t unsent_max; /* memory of unsent replies, of all */
+	size_t partial_max; /* memory of incomplete records, of all */
 	unsigned int late_max; /* calls on file threads per connection */
 	unsigned int record_seconds; /* an incomplete record may take this */
 	unsigned int stall_seconds; /* a peer may not read for this long */
@@ -64,7 +64,7 @@ struct rpc_tcp *rpc_tcp_new(struct event_base *, struct rpc_server *, int fd,
 /* Stops accepting; connections go on. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);
-/* Bytes of replies that the peers of this process have yet to take. */
+/* Memory of replies that peers have yet to take; 0 when all are sent. */
 size_t rpc_tcp_unsent(void);
 /* Closes everything; call when rpc_server_in_flight() is 0. */
 void rpc_tcp_free(struct rpc_tcp *);

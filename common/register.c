@@ -11,8 +11,8 @@
  * A SET that is refused on the first connection of this process is tried once
  * more after an UNSET: rpcbind keeps what a killed predecessor registered.
  * Later connections do not do that, so two servers never fight over an entry.
- * rpcbind closes a connection that is idle for 30 seconds; then SET of what is
- * already there succeeds and nothing is logged.
+ * rpcbind may close a connection that is idle; then SET of what is already there
+ * succeeds and nothing is logged.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/socket.h>

@@ -73,17 +73,17 @@ stop mountd
 
 # ---- a plain user
 
-install -d -o alice "$T/home" "$T/home/share"
-echo "$T/home/share 127.0.0.1(insecure)" >"$T/home/exports"
-chown alice "$T/home/exports"
+install -d -o alice "$T/alice" "$T/alice/share"
+echo "$T/alice/share 127.0.0.1(insecure)" >"$T/alice/exports"
+chown alice "$T/alice/exports"
 setpriv --reuid alice --regid alice --clear-groups \
-    "$O/mountd/mountd" -d -R -p 20048 -f "$T/home/exports" \
-    -k "$T/home/key" 2>"$T/alice.log" &
+    "$O/mountd/mountd" -d -R -p 20048 -f "$T/alice/exports" \
+    -k "$T/alice/key" 2>"$T/alice.log" &
 pid[alice]=$!
 at_end "kill ${pid[alice]}"
 check 'starts' wait_for 10 grep -q 'sandbox:' "$T/alice.log"
-like "$(call 127.0.0.1 tcp 3 1 "$T/home/share")" ^00000000 'serves its share'
-is "$(stat -c %U:%a "$T/home/key")" alice:600 'its key is its own'
+like "$(call 127.0.0.1 tcp 3 1 "$T/alice/share")" ^00000000 'serves its share'
+is "$(stat -c %U:%a "$T/alice/key")" alice:600 'its key is its own'
 check 'ends' stop alice
 
 # ---- rpcbind

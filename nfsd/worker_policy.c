@@ -35,6 +35,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_getegid,       true,  "squash mode: who everybody is" },
 	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
 	{ SYS_getpeername,   true,  "who is at the other end" },
+	{ SYS_getrusage,     true,  "did a slow call read from a disk" },
 	{ SYS_getsockname,   true,  "which of our addresses was asked" },
 	{ SYS_getsockopt,    true,  "state of a connection" },
 #ifdef SYS_getxattrat

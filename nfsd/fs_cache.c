@@ -20,9 +20,10 @@
 #define CHUNKS	    (FS_CACHE_FILES_MAX / CHUNK)
 #define SWEEP_SHARE 16 /* of the entries are looked at each second */
 #define EVICT_ROOM  8 /* descriptors closed together */
+#define NOTE_WAYS   4
 #define SETTLED_S   1 /* a birth this long ago: not the clock's last tick */
 
-/* A handle without a descriptor; direct mapped. */
+/* A handle without a descriptor. */
 struct note {
 	dev_t dev;
 	ino_t ino;
@@ -42,6 +43,7 @@ struct fs_cache {
 	uint32_t *by_fh, *by_file;
 	uint32_t mask;
 	struct note *notes; /* made at the first note */
+	unsigned int turn; /* which of a set goes next */
 	struct fs_cache_stats stats;
 };
 
@@ -451,10 +453,27 @@ same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* The notes a file may lie in, NOTE_WAYS of them. */
 static struct note *
-note_at(struct fs_cache *c, bool utf16, dev_t dev, ino_t ino)
+note_set(struct fs_cache *c, dev_t dev, ino_t ino)
 {
-	return &c->notes[(hash_file(dev, ino) + utf16) % FS_CACHE_NOTES];
+	return &c->notes[hash_file(dev, ino) % (FS_CACHE_NOTES / NOTE_WAYS) *
+	    NOTE_WAYS];
+}
+
+/* The note of a file, or NULL. */
+static struct note *
+find_note(struct fs_cache *c, uint32_t generation, bool utf16, dev_t dev,
+    ino_t ino)
+{
+	struct note *set = note_set(c, dev, ino);
+	size_t i;
+
+	for (i = 0; i < NOTE_WAYS; i++)
+		if (set[i].ino == ino && set[i].dev == dev &&
+		    set[i].utf16 == utf16 && set[i].generation == generation)
+			return &set[i];
+	return NULL;
 }
 
 bool
@@ -481,10 +500,8 @@ fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
 		break;
 	}
 	if (!found && born != NULL && c->notes != NULL) {
-		note = note_at(c, utf16, dev, ino);
-		found = note->ino == ino && note->dev == dev &&
-		    note->utf16 == utf16 && note->generation == generation &&
-		    same_time(&note->born, born) &&
+		note = find_note(c, generation, utf16, dev, ino);
+		found = note != NULL && same_time(&note->born, born) &&
 		    fh_export_id(&note->fh) == export_id;
 		if (found)
 			*fh = note->fh;
@@ -512,7 +529,9 @@ fs_cache_note(struct fs_cache *c, uint32_t generation, bool utf16, dev_t dev,
 	if (c->notes == NULL)
 		c->notes = calloc(FS_CACHE_NOTES, sizeof(*c->notes));
 	if (c->notes != NULL) {
-		note = note_at(c, utf16, dev, ino);
+		note = find_note(c, generation, utf16, dev, ino);
+		if (note == NULL) /* any of them; this one takes turns */
+			note = note_set(c, dev, ino) + c->turn++ % NOTE_WAYS;
 		note->dev = dev;
 		note->ino = ino;
 		note->born = *born;

@@ -46,9 +46,8 @@ rm -f "$T"/*/model
 model "names over TCP" 127.0.0.1 alice tcp 1001 names $n "$T/alice.beside"
 model "names over UDP" 127.0.0.1 udp udp 1001 names $n "$T/udp.beside"
 model "names as root" 127.0.0.1 root tcp 0 names $n "$T/root.beside"
-is "$(ls -lL "$T/alice" | awk 'NR > 1 { print $1, $2, $9 }')" \
-    "$(ls -lL "$T/alice.beside" | awk 'NR > 1 { print $1, $2, $9 }')" \
-    "both trees are the same in the end"
+tree() { (cd "$1" && find . -mindepth 1 -printf '%M %n %s %f\n' | grep -v '^d' | sort); }
+is "$(tree "$T/alice")" "$(tree "$T/alice.beside")" "both trees are the same in the end"
 is "$(find "$T/alice" ! -uid 1001 | wc -l)" 0 "all of it is alice's"
 is "$(find "$T/nobody" ! -uid 65534 | wc -l)" 0 "what was squashed is nobody's"
 model "$files entries listed while another client makes and removes" \

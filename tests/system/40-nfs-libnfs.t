@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# libnfs, a client library of other people: its tools, and its raw calls of
+# every procedure of versions 2 and 3, as several users.
+. "${0%/*}/lib.sh"
+private "$@"
+need rpcinfo rpcbind nfs-ls libnfs-utils
+
+raw=$(built system)/libnfs_raw
+[ -x "$raw" ] || skip_all "libnfs_raw is not built"
+
+mkdir "$T"/{alice,bob,anon,root}
+chown 1001:1001 "$T/alice"
+chown 1002:1002 "$T/bob"
+chown 65534:65534 "$T/anon"
+tern_start "$T/alice 127.0.0.1(rw,insecure)
+$T/bob 127.0.0.1(rw,insecure)
+$T/anon 127.0.0.1(rw,insecure)
+$T/root 127.0.0.1(rw,insecure,no_root_squash)"
+
+# calls AREA UID: the program's own tests become one of ours.
+calls() {
+	check "every procedure as uid $2 in $1" timeout 60 "$raw" 127.0.0.1 "$T/$1" "$2"
+	grep '^not ok' "$T/check.out" | sed 's/^/# /'
+}
+calls alice 1001
+calls bob 1002
+calls anon 0
+calls root 0
+check_not "bob makes nothing in alice's directory" \
+    timeout 60 "$raw" 127.0.0.1 "$T/alice" 1002
+is "$(ls -A "$T/alice")" "" "and left nothing there"
+
+url() { echo "nfs://127.0.0.1$T/root/$1${2:-}"; }
+head -c 3000001 /dev/urandom >"$T/random"
+check "nfs-cp to the server" nfs-cp "$T/random" "$(url copy)"
+check "what arrived is what was sent" cmp "$T/random" "$T/root/copy"
+check "nfs-cp from the server" nfs-cp "$(url copy)" "$T/back"
+check "what came back is the same" cmp "$T/random" "$T/back"
+check "nfs-cat" sh -c 'nfs-cat "$1" | cmp - "$2"' sh "$(url copy)" "$T/random"
+like "$(nfs-ls "$(url '')")" "3000001 copy" "nfs-ls shows name and size"
+check "nfs-ls that asks for version 3 by name" \
+    nfs-ls "$(url '' '?version=3')"
+unlike "$(cat "$T/nfsd.log")" "restart|died|killed" "no worker died"
+done_testing

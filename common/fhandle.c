@@ -99,6 +99,12 @@ fh_normalize(struct fh *fh)
 }
 
 bool
+fh_is_kernel(const struct fh *fh)
+{
+	return kind_of(fh) == FH_KERNEL;
+}
+
+bool
 fh_is_utf16(const struct fh *fh)
 {
 	return (fh->bytes[0] & FH_UTF16) != 0;

@@ -72,6 +72,8 @@ void fh_pack(struct fh *, const struct fh_plain *);
 void fh_normalize(struct fh *);
 /* Reads the export id before anything is trusted: to find the path. */
 uint16_t fh_export_id(const struct fh *);
+/* Does the kernel open it? Else it is found by where it was last seen. */
+bool fh_is_kernel(const struct fh *);
 /* Are names below it UTF-16LE? Also before it is trusted: to read a name. */
 bool fh_is_utf16(const struct fh *);
 /* Constant time. On success plain is filled. */

@@ -95,6 +95,12 @@ void fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
 enum nfsstat fs_link(struct call_ctx *, const struct fs_obj *file,
     const struct fs_obj *dir, const char *name);
 
+/*
+ * Something has just been moved to name in dir: tells the broker where it is
+ * now, when it has to look for files by their place.
+ */
+void fs_moved(struct call_ctx *, const struct fs_obj *dir, const char *name);
+
 /* Fresh attributes of an object. */
 enum nfsstat fs_stat(struct fs_obj *, struct stat *);
 /* The attributes a client sees: fsid of the export, fileid as configured. */

@@ -383,6 +383,21 @@ fs_link(struct call_ctx *ctx, const struct fs_obj *file,
 }
 
 void
+fs_moved(struct call_ctx *ctx, const struct fs_obj *dir, const char *name)
+{
+	struct broker_sealed answer;
+	int fd;
+
+	if (fh_is_kernel(&dir->entry->fh))
+		return;
+	fd = openat(dir->fd, name, OPEN_FLAGS);
+	if (fd == -1)
+		return;
+	(void)seal(ctx, dir, &name, &fd, 1, &answer);
+	close(fd);
+}
+
+void
 fs_forget(struct call_ctx *ctx, const struct fs_obj *dir,
     const struct stat *gone)
 {

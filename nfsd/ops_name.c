@@ -129,6 +129,7 @@ move(struct call_ctx *ctx, const struct fs_obj *from,
 	gone = look(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
+	fs_moved(ctx, to, new->str);
 	/* Onto another name of itself nothing is done and nothing is gone. */
 	if (gone.st_mode != 0 && look(to, new).st_ino != gone.st_ino)
 		fs_forget(ctx, to, &gone);

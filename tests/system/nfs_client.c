@@ -15,6 +15,7 @@
 
 #include <err.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@
 #include "rpc_client.h"
 #include "util.h"
 
+#define LATER_MAX      50
+#define LATER_MS       100
 #define MOUNT_PROGRAM  100005
 #define NUMBERS_MAX    400000
 #define BUSY_CREATES   30
@@ -83,11 +86,21 @@ call_by(const struct rpc_target *by, uint32_t vers, uint32_t proc,
 	return in;
 }
 
+/* As clients do, asks again later when the server says so (JUKEBOX). */
 static struct xdr_in
 call(void *arg UNUSED, uint32_t vers, uint32_t proc, const void *args,
     size_t len)
 {
-	return call_by(&target, vers, proc, args, len);
+	struct xdr_in in, copy;
+	int tries;
+
+	for (tries = 0; tries < LATER_MAX; tries++) {
+		in = copy = call_by(&target, vers, proc, args, len);
+		if (vers == 2 || xdr_get_u32(&copy) != NFSERR_JUKEBOX)
+			break;
+		(void)poll(NULL, 0, LATER_MS);
+	}
+	return in;
 }
 
 /* MNT of version 3. */

@@ -24,8 +24,8 @@
 #define RPC_CONN_BYTES	  (1024 * 1024) /* reply bytes per wake-up */
 #define RPC_CONN_FLUSH	  (256 * 1024) /* replies sent with one call */
 #define RPC_CONN_PAUSE	  2000 /* microseconds, when there is no room */
-#define RPC_CONN_PATIENCE 2000 /* ms without progress, beyond a limit */
-#define RPC_CONN_HASTE	  500 /* the same, far beyond a limit */
+#define RPC_CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
+#define RPC_CONN_HASTE	  1000 /* the same, far beyond a limit */
 #define RPC_CONN_SPARES	  4 /* buffers kept: fresh pages are dear */
 #define RPC_CONN_SWAP	  (256 * 1024) /* unsent: keep the buffer, no copy */
 

@@ -131,6 +131,14 @@ run_echo(struct call_ctx *ctx UNUSED, const struct call_args *args,
 }
 
 static void
+run_length(struct call_ctx *ctx UNUSED, const struct call_args *args,
+    struct call_res *res)
+{
+	res->words[0] = (uint32_t)args->data.len;
+	res->nwords = 1;
+}
+
+static void
 run_count(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
     struct call_res *res)
 {
@@ -155,6 +163,16 @@ run_bytes(struct call_ctx *ctx, const struct call_args *args,
 		at[i] = (uint8_t)(i * 31);
 	res->data.data = at;
 	res->data.len = args->n;
+}
+
+static void
+run_late_bytes(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	if (ctx->call->may_wait)
+		run_bytes(ctx, args, res);
+	else
+		ctx->call->later = true;
 }
 
 static void
@@ -205,6 +223,8 @@ static const struct rpc_proc procs[STUB_NPROCS] = {
 	[STUB_OVERFLOW] = { "OVERFLOW", rpc_get_void, rpc_run_void, put_overflow, 0 },
 	[STUB_WAIT] = { "WAIT", rpc_get_void, run_wait, put_res, 0 },
 	[STUB_WHO] = { "WHO", rpc_get_void, run_who, put_res, 0 },
+	[STUB_LENGTH] = { "LENGTH", get_data, run_length, put_res, 0 },
+	[STUB_LATE_BYTES] = { "LATE_BYTES", get_n, run_late_bytes, put_res, 0 },
 	[STUB_SLOW_COUNT] = { "SLOW_COUNT", get_n, run_slow_count, put_res, RPC_CACHED },
 };
 /* clang-format on */
@@ -319,6 +339,9 @@ make_sockets(struct stub_server *s)
 	fd = bound(AF_INET, SOCK_DGRAM, &sin, sizeof(sin), &s->udp_port);
 	in->udp = rpc_udp_new(in->base, in->server, fd, &s->limits);
 	fd = bound(AF_INET, SOCK_STREAM, &sin, sizeof(sin), &s->tcp_port);
+	if (s->sockbuf != 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &s->sockbuf,
+		    sizeof(s->sockbuf));
 	in->tcp =
 	    rpc_tcp_new(in->base, in->server, fd, &s->limits, on_closed, in);
 	snprintf(s->path, sizeof(s->path), "/tmp/stub.%d.sock", (int)getpid());
@@ -400,7 +423,7 @@ stub_connections(const struct stub_server *s)
 }
 
 static int
-connected(int type, uint16_t port)
+connected(int type, uint16_t port, int sockbuf)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -408,6 +431,9 @@ connected(int type, uint16_t port)
 
 	sin.sin_port = htons(port);
 	fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	if (sockbuf != 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &sockbuf,
+		    sizeof(sockbuf));
 	if (fd == -1 || connect(fd, (struct sockaddr *)&sin, sizeof(sin)) == -1)
 		err(1, "stub: connect");
 	return fd;
@@ -416,13 +442,13 @@ connected(int type, uint16_t port)
 int
 stub_udp(const struct stub_server *s)
 {
-	return connected(SOCK_DGRAM, s->udp_port);
+	return connected(SOCK_DGRAM, s->udp_port, 0);
 }
 
 int
 stub_tcp(const struct stub_server *s)
 {
-	return connected(SOCK_STREAM, s->tcp_port);
+	return connected(SOCK_STREAM, s->tcp_port, s->sockbuf);
 }
 
 int

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Shell scripts as shellcheck likes them (.shellcheckrc says what it overlooks).
+. "${0%/*}/lib.sh"
+
+command -v shellcheck >/dev/null || skip_all 'no shellcheck'
+
+files | while read -r f; do
+	case $f in
+	*.c | *.h | *.md | *.case | tests/fuzz/corpus/*) continue ;;
+	esac
+	head -n 3 "$f" | grep -aqE '^#!.*sh$|shellcheck shell=' && echo "$f"
+done | xargs -r -n 8 -P 2 shellcheck -x -P tests/system -P tests/lint -f gcc |
+    none 'shellcheck is content'
+done_testing

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Tables of permitted system calls name only calls that ARM64 has too (the
+# kernel's generic list), or guard them with #ifdef.
+. "${0%/*}/lib.sh"
+
+list=/usr/include/asm-generic/unistd.h
+[ -r $list ] || skip_all "no $list (linux-libc-dev)"
+
+# Generic names of calls that have two forms on 32-bit machines.
+generic() { sed 's/^newfstatat$/fstatat/'; }
+
+tables=$(grep -l 'struct sandbox_call ' common/*.c portmapd/*.c mountd/*.c nfsd/*.c)
+for f in $tables; do
+	# rows outside #ifdef; a definition of our own counts as a guard
+	awk '/^#if/ { n++ } /^#endif/ { n-- } n == 0 && /^\t\{ SYS_/ {
+		sub(/.*SYS_/, ""); sub(/[^a-z0-9_].*/, ""); print }' "$f" |
+	    generic | while read -r call; do
+		grep -Eq "__NR(3264)?_$call\$|__NR(3264)?_$call[[:space:]]" $list ||
+		    grep -q "define SYS_$call" "$f" ||
+		    echo "$f: $call is not on every machine: #ifdef it"
+	done
+done | none 'system calls of the tables exist on ARM64'
+
+for f in $tables; do
+	awk '/^\t\{ SYS_/ && !/"[^"]+" \},$/ { print FILENAME ": " $0 }' "$f" |
+	    grep -v SANDBOX_
+done | none 'every permitted call has its reason'
+
+for f in $tables; do
+	awk -v f="$f" '/sandbox_call [a-z_]+\[\]/ { last = "" }
+	/^\t\{ SYS_[a-z0-9_]+, *(true|false)/ {
+		match($0, /SYS_[a-z0-9_]+/)
+		name = substr($0, RSTART + 4, RLENGTH - 4)
+		if (name <= last) print f ": " name " behind " last
+		last = name
+	}' "$f"
+done | none 'tables of permitted calls are sorted'
+done_testing

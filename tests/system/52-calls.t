@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# The tables of permitted system calls tell the truth: the daemons do all they
+# can under strace in every mode, and a call that no role needed, or that a role
+# was killed for, fails. LONG=1 runs other system tests under strace as well.
+# Runs in: the tests.
+. "${0%/*}/lib.sh"
+private "$@"
+need strace strace python3 python3
+need_daemons
+strace -D true 2>/dev/null || skip_all "strace may not trace here"
+
+here=${0%/*}
+export START_SECONDS=60 NFS_TIMEOUT=60
+mkdir -p "$T/export/sub" "$T/later" "$T/traces"
+chmod 1777 "$T/export" "$T/later"
+
+# wrap FOLDER: what is started from now on is traced there.
+wrap() {
+	mkdir -p "$T/traces/$1"
+	export TERN_WRAP="strace -D -f -ff -ttt -qq -s 40 -e signal=none -o $T/traces/$1/trace"
+}
+
+# all NAME OPTIONS: every procedure, a reload with one more export, an end.
+all() {
+	wrap "$1"
+	tern_start "$T/export *(insecure,$2)" -w 1 -t 2
+	python3 "$here/every_call.py" "$T/export" || diag "$1: calls failed"
+	rpcinfo -T tcp 127.0.0.1 portmapper 2 >/dev/null
+	rpcinfo -T udp 127.0.0.1 portmapper 4 >/dev/null
+	printf '%s\n' "$T/later *(insecure,$2)" >>"$T/exports"
+	kill -HUP "${pid[mountd]}" "${pid[nfsd]}"
+	wait_for 30 "$here/nfs.py" mnt "$T/later" >/dev/null
+	for fh in $("$here/nfs.py" mnt "$T/later"); do
+		wait_for 30 "$here/nfs.py" -u 1001:1001 getattr "$fh"
+	done
+	kill -USR1 "${pid[mountd]}" "${pid[nfsd]}" "${pid[portmapd]}"
+	tern_stop
+}
+
+all multi rw
+all root rw,no_root_squash
+all squash rw,all_squash,anonuid=1001,anongid=1001
+if [ -n "${LONG:-}" ]; then
+	for t in 20-portmapd-rpcinfo 30-mountd 40-nfsd-handles 42-nfsd-life; do
+		wrap "$t"
+		timeout 200 "$here/$t.t" >"$T/$t.out" 2>&1
+	done
+fi
+unset TERN_WRAP
+"$here/calls.py" "$top" "$T"/traces/*

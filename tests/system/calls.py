@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Compares the tables of permitted system calls with what roles do.
+
+    calls.py SOURCES TRACES...
+
+TRACES are folders of strace -ff -ttt; what a role does before it is sealed
+does not count. Prints TAP. An entry that is marked rare may be unseen.
+"""
+import collections
+import os
+import re
+import sys
+
+BASE = "common/sandbox_seccomp.c"
+ROLES = {
+    "portmapd": ("portmapd/portmapd.c", True),
+    "mountd worker": ("mountd/worker.c", True),
+    "nfsd worker": ("nfsd/worker_policy.c", True),
+    "nfsd broker": ("nfsd/broker_role.c", False),
+}
+ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
+LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
+# Younger than the strace of Debian 12.
+NEW = {"syscall_0x1c4": "fchmodat2", "syscall_0x1d0": "getxattrat"}
+count = 0
+
+
+def ok(truth, name):
+    global count
+    count += 1
+    print(f"{'ok' if truth else 'not ok'} {count} - {name}")
+
+
+def table(path, name=None):
+    """{call: rare} of one table of the file, or of all."""
+    rows, inside = {}, name is None
+    for line in open(path, encoding="ascii"):
+        if name and f"sandbox_call {name}[]" in line:
+            inside = True
+        elif name and inside and line.startswith("};"):
+            inside = False
+        m = ROW.match(line)
+        if m and inside:
+            rows[m[1]] = m[2] == "true"
+    return rows
+
+
+class Process:
+    """One file of strace: one thread."""
+
+    def __init__(self, path):
+        self.calls, self.role, self.sealed = [], None, None
+        self.children, self.killed = set(), False
+        for line in open(path, encoding="utf-8", errors="replace"):
+            if "SIGSYS" in line:
+                self.killed = True
+            m = LINE.match(line)
+            if m:
+                self.take(float(m[1]), m[2], m[3])
+
+    def take(self, when, call, rest):
+        call = NEW.get(call, call)
+        self.calls.append((when, call))
+        if call == "execve" and '"--role"' in rest:
+            words = re.findall(r'"([^"]*)"', rest)
+            at = words.index("--role")
+            self.role = f"{words[at - 1]} {words[at + 1]}"
+        elif call == "execve" and self.role is None and \
+                "/portmapd\"" in rest:
+            self.role = "portmapd"
+        elif call == "seccomp":
+            self.sealed = when
+        elif call in ("clone", "clone3"):
+            m = re.search(r"= (\d+)$", rest)
+            if m:
+                self.children.add(m[1])
+
+
+def collect(folder, used, killed):
+    threads = {name.rsplit(".", 1)[1]: Process(os.path.join(folder, name))
+               for name in os.listdir(folder)}
+    for pid, p in threads.items():
+        if p.role is None or p.sealed is None:
+            continue
+        for tid in {pid} | p.children:
+            t = threads.get(tid)
+            if t is None:
+                continue
+            used[p.role].update(
+                call for when, call in t.calls if when > p.sealed)
+            if t.killed:
+                killed.add(p.role)
+
+
+def main():
+    source, folders = sys.argv[1], sys.argv[2:]
+    used, killed = collections.defaultdict(set), set()
+    for folder in folders:
+        collect(folder, used, killed)
+    base = table(os.path.join(source, BASE), "base_calls")
+    transport = table(os.path.join(source, BASE), "transport_calls")
+    somewhere = set().union(*used.values()) if used else set()
+    for role, (path, serves) in ROLES.items():
+        if role not in used:
+            continue
+        own = table(os.path.join(source, path))
+        allowed = set(own) | set(base) | (set(transport) if serves else set())
+        ok(role not in killed, f"{role}: was not killed by its filter")
+        extra = sorted(used[role] - allowed - {"seccomp"})
+        ok(not extra, f"{role}: every call it makes is in a table"
+           + (f" ({', '.join(extra)})" if extra else ""))
+        for call, rare in sorted(own.items()):
+            if not rare:
+                ok(call in used[role], f"{role}: {call} is needed")
+        idle = sorted(c for c, rare in own.items()
+                      if rare and c not in used[role])
+        print(f"# {role}: rare and unseen: {' '.join(idle) or 'none'}")
+        seen = sorted(c for c, rare in own.items() if rare and c in used[role])
+        print(f"# {role}: rare but seen: {' '.join(seen) or 'none'}")
+    for name, rows in (("base", base), ("transport", transport)):
+        for call, rare in sorted(rows.items()):
+            if not rare:
+                ok(call in somewhere, f"{name}: {call} is needed")
+        idle = sorted(c for c in rows if c not in somewhere)
+        print(f"# {name}: unseen: {' '.join(idle) or 'none'}")
+    print(f"1..{count}")
+
+
+main()

@@ -47,7 +47,7 @@ struct parent {
 	bool stopping;
 };
 
-/* Sends the table that is in force. */
+/* Seals the roots of the list in force and sends it, if there is a worker. */
 static void
 send_exports(struct parent *p)
 {
@@ -298,11 +298,10 @@ reload(void *arg)
 		config_log_diff(p->file.list, file.list);
 		exports_file_clear(&p->file);
 		p->file = file;
+		send_exports(p);
 		if (jail_needs_restart(p->jail))
 			role_restart(p->worker,
 			    "it cannot reach the new exports");
-		else
-			send_exports(p);
 	}
 	notify_ready();
 }
@@ -354,6 +353,7 @@ prepare(struct parent *p)
 	if (!config_load(&p->file, p->m->d.exports_file, false))
 		fatalx("%s: not usable, see above", p->m->d.exports_file);
 	load_key(p);
+	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);
 	p->jail =

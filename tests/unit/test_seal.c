@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What mountd's parent seals for its worker, and what it does not: the worker
+ * may have been taken over.
+ * Runs in: test programs only.
+ */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "seal.h"
+#include "tap.h"
+#include "util.h"
+
+static char dir[] = "/tmp/tern-seal.XXXXXX";
+static struct fh_keys keys;
+static struct exports *ex;
+static struct seal_export sealed;
+static struct mountd_root root;
+
+static int
+open_at(const char *name)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void
+prepare(void)
+{
+	static const uint8_t key[FH_KEY_SIZE] = "not random, for a test only";
+	static const struct exports_hooks quiet;
+	char line[128], path[128];
+
+	if (sodium_init() == -1 || mkdtemp(dir) == NULL)
+		BAIL_OUT("no surroundings");
+	fh_keys_derive(&keys, key);
+	(void)snprintf(line, sizeof(line), "%s *(fsid=77)", dir);
+	ex = exports_parse(line, strlen(line), &quiet);
+	(void)snprintf(path, sizeof(path), "%s/sub", dir);
+	if (ex == NULL || mkdir(path, 0755) == -1)
+		BAIL_OUT("no surroundings");
+	(void)snprintf(path, sizeof(path), "%s/pipe", dir);
+	if (mkfifo(path, 0644) == -1)
+		BAIL_OUT("no surroundings");
+}
+
+static void
+clean_up(void)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/pipe", dir);
+	(void)unlink(path);
+	(void)snprintf(path, sizeof(path), "%s/sub", dir);
+	(void)rmdir(path);
+	(void)rmdir(dir);
+	exports_free(ex);
+}
+
+static void
+check_root(void)
+{
+	struct fh_plain plain;
+	int fd = open_at(".");
+
+	seal_root(&sealed, &root, &ex->list[0], -1, &keys);
+	ok(!root.sealed[NAMES_BYTES] && sealed.conf == NULL,
+	    "a root that is not there is not sealed");
+	seal_root(&sealed, &root, &ex->list[0], fd, &keys);
+	ok(root.sealed[NAMES_BYTES], "a root is sealed");
+	ok(!root.sealed[NAMES_UTF16LE], "not in a dialect nobody speaks");
+	ok(fh_check_worker(&root.fh[NAMES_BYTES], dir, &keys.worker, &plain),
+	    "with a good tag");
+	cmp_ok(plain.export_id, "==", 77, "and the number of the export");
+	ok(!fh_check_worker(&root.fh[NAMES_BYTES], "/other", &keys.worker,
+	       &plain),
+	    "which is good for this path only");
+	(void)close(fd);
+}
+
+static bool
+seals(const struct seal_export *s, const char *below, bool utf16, int fd)
+{
+	struct mountd_seal ask = { .export_id = 77, .utf16 = utf16 };
+	struct mountd_sealed answer;
+	struct fh_plain plain;
+
+	(void)snprintf(ask.below, sizeof(ask.below), "%s", below);
+	answer = seal_descriptor(s, &ask, fd, &keys);
+	if (fd != -1)
+		(void)close(fd);
+	return answer.good &&
+	    fh_check_worker(&answer.fh, dir, &keys.worker, &plain);
+}
+
+static void
+check_descriptors(void)
+{
+	struct mountd_seal endless = { .export_id = 77 };
+	int pair[2], fd;
+
+	ok(seals(&sealed, "sub", false, open_at("sub")), "a subdirectory");
+	ok(!seals(&sealed, "pipe", false, open_at("pipe")), "not a pipe");
+	ok(!seals(&sealed, "sub", true, open_at("sub")),
+	    "not in a dialect nobody speaks");
+	ok(!seals(&sealed, "x", false, open("/proc/self", O_PATH)),
+	    "not what lies on another mount");
+	ok(!seals(&sealed, "x", false, open("/dev/null", O_PATH)),
+	    "not a device");
+	if (pipe(pair) == -1)
+		BAIL_OUT("no pipe");
+	ok(!seals(&sealed, "x", false, pair[0]), "not what is no file");
+	(void)close(pair[1]);
+	ok(!seals(&sealed, "x", false, -1), "not nothing");
+	ok(!seals(NULL, "sub", false, open_at("sub")),
+	    "not for an export that is unknown");
+	memset(endless.below, 'x', sizeof(endless.below));
+	fd = open_at("sub");
+	ok(!seal_descriptor(&sealed, &endless, fd, &keys).good,
+	    "not with a path that has no end");
+	(void)close(fd);
+}
+
+int
+main(void)
+{
+	prepare();
+	check_root();
+	check_descriptors();
+	clean_up();
+	done_testing();
+}

@@ -31,6 +31,7 @@ struct rpc_pool {
 	bool closing;
 	unsigned int started;
 	unsigned int nthreads;
+	unsigned int running[RPC_POOL_LANES]; /* jobs of each lane */
 	pthread_t threads[RPC_POOL_THREADS_MAX];
 	int wake; /* eventfd */
 	struct event *event;
@@ -38,29 +39,47 @@ struct rpc_pool {
 	void *arg;
 };
 
+/* How many threads one lane may have. */
+static unsigned int
+lane_max(const struct rpc_pool *p)
+{
+	unsigned int most = p->nthreads - (p->nthreads + 3) / 4;
+
+	return most == 0 ? 1 : most;
+}
+
+/* The first waiting job whose lane has room; at the end all have. */
+static struct rpc_job *
+first_job(struct rpc_pool *p)
+{
+	struct rpc_job *job;
+
+	STAILQ_FOREACH (job, &p->waiting, entry)
+		if (p->closing ||
+		    p->running[job->lane % RPC_POOL_LANES] < lane_max(p))
+			break;
+	return job;
+}
+
 /* The next job, or NULL when there will be none. Called with the lock. */
 static struct rpc_job *
 next_job(struct rpc_pool *p)
 {
 	struct rpc_job *job;
 
-	while (STAILQ_EMPTY(&p->waiting) && !p->closing) {
+	while ((job = first_job(p)) == NULL && !p->closing) {
 		p->idle++;
 		(void)pthread_cond_wait(&p->work, &p->lock);
 		p->idle--;
 	}
-	job = STAILQ_FIRST(&p->waiting);
 	if (job != NULL) {
-		STAILQ_REMOVE_HEAD(&p->waiting, entry);
+		STAILQ_REMOVE(&p->waiting, job, rpc_job, entry);
 		p->nwaiting--;
+		p->running[job->lane % RPC_POOL_LANES]++;
 	}
 	return job;
 }
 
-/*
- * Called with the lock, returns with it; wakes the loop without it, or the
- * loop would run into the lock at once.
- */
 static void
 hand_back(struct rpc_pool *p, struct rpc_job *job)
 {
@@ -96,6 +115,7 @@ thread_main(void *arg)
 		(void)pthread_mutex_unlock(&p->lock);
 		job->run(job, number);
 		(void)pthread_mutex_lock(&p->lock);
+		p->running[job->lane % RPC_POOL_LANES]--;
 		hand_back(p, job);
 	}
 	(void)pthread_mutex_unlock(&p->lock);

@@ -334,6 +334,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 		return RPC_BUSY;
 	}
 	late->job.run = late_run;
+	late->job.lane = w->call.lane;
 	late->job.done = late_done;
 	late->server = s;
 	late->origin = *origin;
@@ -393,6 +394,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.started_ns = now_ns();
 	w->call.may_wait = s->pool == NULL;
 	w->call.later = false;
+	w->call.lane = 0;
 	w->call.thread = 0;
 	w->begun = false;
 	verdict = ask_cache(s, w, outlen);

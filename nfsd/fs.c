@@ -6,6 +6,7 @@
  * the filesystem.
  * Runs in: nfsd worker (event loop and file threads).
  */
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <errno.h>
@@ -89,9 +90,20 @@ fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
 {
 	struct fs *fs = t->fs;
 
-	if (ns < FS_SLOW_NS || t->export == NULL)
+	struct rusage usage;
+	long reads;
+
+	if (ns < FS_SLOW_NS || t->export == NULL ||
+	    getrusage(RUSAGE_THREAD, &usage) == -1)
 		return;
-	/* One slow operation may have been the machine's fault. */
+	/*
+	 * On a busy machine we may just not have been running: only what read
+	 * from a disk meanwhile counts, and not the first time.
+	 */
+	reads = usage.ru_inblock - fs->reads;
+	fs->reads = usage.ru_inblock;
+	if (reads == 0)
+		return;
 	if (now_ns - fs->strikes_since > FS_STRIKE_NS) {
 		fs->strikes_since = now_ns;
 		fs->strikes = 0;
@@ -230,25 +242,6 @@ must_wait(struct call_ctx *ctx, const struct fs_export *e)
 		ctx->call->started_ns)
 		return false;
 	ctx->call->later = true;
-	return true;
-}
-
-/*
- * A filesystem that hangs must not take every file thread with it: the last
- * quarter of them is for the others, if there are any.
- */
-static bool
-take_turn(struct fs_thread *t, const struct fs_exports *x, struct fs_export *e)
-{
-	unsigned int most = t->fs->nthreads - (t->fs->nthreads + 3) / 4;
-
-	if (t->index == 0 || t->turn != NULL || x->n < 2)
-		return true;
-	if (atomic_fetch_add(&e->busy, 1) >= (most == 0 ? 1 : most)) {
-		atomic_fetch_sub(&e->busy, 1);
-		return false;
-	}
-	t->turn = e;
 	return true;
 }
 
@@ -479,6 +472,7 @@ check_call(struct call_ctx *ctx, const struct fs_exports *x,
 	e = x == NULL ? NULL : fs_exports_find(x, fh_export_id(fh));
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
+	ctx->call->lane = e->id;
 	obj->entry = fs_cache_find(t->fs->cache, fh, t->generation);
 	if (obj->entry == NULL &&
 	    !fh_check_worker(fh, e->path, &t->fs->key, &plain))
@@ -494,8 +488,6 @@ check_call(struct call_ctx *ctx, const struct fs_exports *x,
 	    (obj->entry == NULL && plain.kind != FH_KERNEL &&
 		!fs_may_wait(ctx)))
 		return NFS_LATER;
-	if (!take_turn(t, x, e))
-		return NFSERR_JUKEBOX;
 	if (act_as_caller(ctx, &client->options) == -1)
 		return NFSERR_SERVERFAULT;
 	obj->export = t->export = e;
@@ -540,10 +532,7 @@ fs_close(struct fs_obj *obj)
 		    false);
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
-	if (--obj->thread->open == 0 && obj->thread->turn != NULL) {
-		atomic_fetch_sub(&obj->thread->turn->busy, 1);
-		obj->thread->turn = NULL;
-	}
+	obj->thread->open--;
 	obj->thread = NULL;
 	obj->entry = NULL;
 	obj->own_fd = false;

@@ -45,7 +45,6 @@ struct fs_thread {
 	struct fs_exports *_Atomic exports; /* in use by this thread */
 	uint32_t generation; /* of it */
 	struct fs_export *export; /* of the last fs_open() */
-	struct fs_export *turn; /* counted among its busy threads */
 	/* The last caller, before and after squashing. */
 	struct rpc_cred raw;
 	const struct export_options *raw_options;
@@ -66,6 +65,7 @@ struct fs {
 	struct fs_thread threads[FS_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
 	unsigned int strikes;
+	long reads; /* blocks the event loop had read at the last look */
 };
 
 struct fs_settings {

@@ -23,7 +23,7 @@
 struct inode_table;
 
 #define FS_SLOW_NS     2000000u /* an operation in the loop that took longer */
-#define FS_SLOW_FOR_NS 10000000000u /* sends its export to threads this long */
+#define FS_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
 
 struct fs_export {
 	const struct export *conf;
@@ -40,7 +40,6 @@ struct fs_export {
 	bool cross; /* some client may enter what is mounted inside */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* CLOCK_MONOTONIC, ns */
-	_Atomic unsigned int busy; /* file threads at work in it */
 	pthread_mutex_t lock; /* of table */
 	struct inode_table *table; /* broker: made when first needed */
 };

@@ -31,6 +31,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_getdents64,    false, "READDIR" },
 	{ SYS_getegid,       true,  "squash mode: who everybody is" },
 	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
+	{ SYS_getrusage,     true,  "did a slow call read from a disk" },
 #ifdef SYS_getxattrat
 	{ SYS_getxattrat,    true,  "ACCESS: who may execute" },
 #else

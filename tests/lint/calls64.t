@@ -16,7 +16,7 @@ for f in $tables; do
 	awk '/^#if/ { n++ } /^#endif/ { n-- } n == 0 && /^\t\{ SYS_/ {
 		sub(/.*SYS_/, ""); sub(/[^a-z0-9_].*/, ""); print }' "$f" |
 	    generic | while read -r call; do
-		grep -Eq "__NR(3264)?_$call\$|__NR(3264)?_$call[[:space:]]" $list ||
+		grep -Eq "__NR(3264)?_$call\$|__NR(3264)?_${call}[[:space:]]" $list ||
 		    grep -q "define SYS_$call" "$f" ||
 		    echo "$f: $call is not on every machine: #ifdef it"
 	done

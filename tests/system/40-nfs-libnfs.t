@@ -9,14 +9,14 @@ need rpcinfo rpcbind nfs-ls libnfs-utils
 raw=$(built system)/libnfs_raw
 [ -x "$raw" ] || skip_all "libnfs_raw is not built"
 
-mkdir "$T"/{alice,bob,anon,root}
+mkdir "$T"/{alice,bob,anon,whole}
 chown 1001:1001 "$T/alice"
 chown 1002:1002 "$T/bob"
 chown 65534:65534 "$T/anon"
 tern_start "$T/alice 127.0.0.1(rw,insecure)
 $T/bob 127.0.0.1(rw,insecure)
 $T/anon 127.0.0.1(rw,insecure)
-$T/root 127.0.0.1(rw,insecure,no_root_squash)"
+$T/whole 127.0.0.1(rw,insecure,no_root_squash)"
 
 # calls AREA UID: the program's own tests become one of ours.
 calls() {
@@ -26,15 +26,15 @@ calls() {
 calls alice 1001
 calls bob 1002
 calls anon 0
-calls root 0
+calls whole 0
 check_not "bob makes nothing in alice's directory" \
     timeout 60 "$raw" 127.0.0.1 "$T/alice" 1002
 is "$(ls -A "$T/alice")" "" "and left nothing there"
 
-url() { echo "nfs://127.0.0.1$T/root/$1${2:-}"; }
+url() { echo "nfs://127.0.0.1$T/whole/$1${2:-}"; }
 head -c 3000001 /dev/urandom >"$T/random"
 check "nfs-cp to the server" nfs-cp "$T/random" "$(url copy)"
-check "what arrived is what was sent" cmp "$T/random" "$T/root/copy"
+check "what arrived is what was sent" cmp "$T/random" "$T/whole/copy"
 check "nfs-cp from the server" nfs-cp "$(url copy)" "$T/back"
 check "what came back is the same" cmp "$T/random" "$T/back"
 check "nfs-cat" sh -c 'nfs-cat "$1" | cmp - "$2"' sh "$(url copy)" "$T/random"

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# What goes over the wire in tests, as Wireshark sees it: no malformed packet
+# and no expert error, for every program, version and transport.
+# shellcheck source=tests/system/lib.sh
+. "${0%/*}/../system/lib.sh"
+need tshark tshark nfs-ls libnfs-utils showmount nfs-common
+private "$@"
+load=$(built bench)/load
+player=$(built player)/player
+[ -x "$load" ] || skip_all "$load is not built"
+mkdir "$T/x" "$T/m" && chmod 777 "$T/x"
+"$load" -t "$T/x"
+head -c 100000 /dev/urandom >"$T/m/曲"
+chmod -R a+rX "$T/m"
+
+capture() { # NAME COMMAND...: what the command makes go over the loopback
+	local file=$T/$1.pcap n
+	shift
+	tshark -q -i lo -w "$file" 2>"$T/tshark.err" &
+	n=$!
+	wait_for 20 grep -q 'Capturing' "$T/tshark.err"
+	wait_for 10 test -s "$file"
+	"$@" >"$T/capture.out" 2>&1
+	# let it write what it has
+	local size=-1
+	while [ "$size" != "$(stat -c %s "$file")" ]; do
+		size=$(stat -c %s "$file")
+		sleep 0.3
+	done
+	kill -INT $n
+	wait $n 2>/dev/null
+}
+judge() { # NAME DESCRIPTION LEAST-NUMBER-OF-PACKETS
+	local seen bad
+	seen=$(tshark -r "$T/$1.pcap" -Y rpc 2>/dev/null | wc -l)
+	[ "$seen" -ge "$3" ]
+	ok $? "$2: $seen RPC packets" || diag "$(cat "$T/capture.out")"
+	bad=$(tshark -r "$T/$1.pcap" -o tcp.check_checksum:FALSE \
+	    -Y '_ws.malformed || (_ws.expert.severity >= 0x800000 && rpc)' \
+	    2>/dev/null | head -n 5)
+	is "$bad" '' "$2: nothing malformed"
+}
+tern_start "$T/x 127.0.0.1(rw,insecure,no_root_squash)
+$T/m 127.0.0.1(ro,insecure,names=utf16le,alias=/C/)"
+
+names() {
+	rpcinfo -p 127.0.0.1
+	rpcinfo -s 127.0.0.1
+	rpcinfo -T udp 127.0.0.1 nfs
+	showmount -e 127.0.0.1
+	showmount -a 127.0.0.1
+	nfs-ls "nfs://127.0.0.1$T/x"
+	nfs-cp "$load" "nfs://127.0.0.1$T/x/copied"
+	nfs-cat "nfs://127.0.0.1$T/x/copied"
+}
+capture names names
+judge names 'portmap, mount and libnfs' 100
+# one request at a time: tshark loses its place in large pipelined streams
+some() { # FLAGS...
+	local w
+	for w in null getattr lookup access setattr read4k write4k create \
+	    rename readdirplus; do
+		case "$* $w" in *-2*access) continue ;; esac
+		"$load" "$@" -p 2049 -m 20048 -w 0 -s 0.03 -e "$T/x" "$w@1x1"
+	done
+	true
+}
+capture v3tcp some
+judge v3tcp 'NFS 3 over TCP' 100
+capture v3udp some -u
+judge v3udp 'NFS 3 over UDP' 100
+capture v2tcp some -2
+judge v2tcp 'NFS 2 over TCP' 100
+capture v2udp some -2 -u
+judge v2udp 'NFS 2 over UDP' 100
+if [ -x "$player" ]; then
+	capture player "$player" -e 127.0.0.1 /C/ 曲 "$T/m/曲"
+	judge player 'a DJ player' 20
+fi
+done_testing

@@ -341,7 +341,15 @@ nfs2_put_readlink(struct xdr_out *x, const struct call_res *res)
 void
 nfs2_put_read(struct xdr_out *x, const struct call_res *res)
 {
-	if (!put_status(x, attr_status(res, &res->post)))
+	enum nfsstat status = attr_status(res, &res->post);
+
+	/*
+	 * Not a regular file. RFC 1094 has no INVAL; U-Boot tries READLINK
+	 * after this status and after no other that is in it.
+	 */
+	if (status == NFSERR_INVAL)
+		status = NFSERR_ISDIR;
+	if (!put_status(x, status))
 		return;
 	put_attr(x, &res->post.attr);
 	xdr_put_opaque(x, res->data.data.data, res->data.data.len);

@@ -85,3 +85,9 @@ rpc_limits_set(struct rpc_limits *limits, const char *name, const char *value,
 		memcpy(field, &u, sizeof(u));
 	return true;
 }
+
+const char *
+rpc_limits_name(size_t i)
+{
+	return i < nitems(rows) ? rows[i].name : NULL;
+}

@@ -46,6 +46,8 @@ extern const struct rpc_limits rpc_limits_default;
  */
 bool rpc_limits_set(struct rpc_limits *, const char *name, const char *value,
     const char **why);
+/* The names one after the other, then NULL; each is in tern(7). */
+const char *rpc_limits_name(size_t);
 
 /* Takes over a bound datagram socket (v4 or v6). */
 struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,

@@ -3,8 +3,36 @@
  * Limits by name.
  * Runs in: tests.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "rpc_transport.h"
 #include "tap.h"
+
+/* Each limit that a log line may name is explained in tern(7). */
+static void
+test_manual(void)
+{
+	static char page[262144];
+	char path[512], item[64];
+	const char *src, *name;
+	size_t i, n;
+	FILE *f;
+
+	src = getenv("SRC") != NULL ? getenv("SRC") : ".";
+	(void)snprintf(path, sizeof(path), "%s/man/tern.7", src);
+	f = fopen(path, "r");
+	if (f == NULL)
+		BAIL_OUT("%s: cannot be read; run in the top folder", path);
+	n = fread(page, 1, sizeof(page) - 1, f);
+	page[n] = '\0';
+	(void)fclose(f);
+	for (i = 0; (name = rpc_limits_name(i)) != NULL; i++) {
+		(void)snprintf(item, sizeof(item), "Cm %s Ns = Ns", name);
+		ok(strstr(page, item) != NULL, "%s is in the manual", name);
+	}
+}
 
 int
 main(void)
@@ -30,5 +58,6 @@ main(void)
 	ok(!rpc_limits_set(&l, "queue-max", "1M", &why), "no number");
 	is(why, "invalid", "says so");
 	cmp_ok(l.connections_max, "==", 77, "a refusal changes nothing");
+	test_manual();
 	done_testing();
 }

@@ -74,7 +74,8 @@ struct daemon {
 /*
  * One option of a daemon's own. letter 0: only the long form. set returns
  * NULL or what is wrong with value ("not a number"); arg is spec->arg. In the
- * table of settings (-o name[=value]) letter is ignored.
+ * table of settings (-o name[=value]) letter is ignored, and a row without set
+ * is for spec->set_limit.
  */
 struct daemon_option {
 	int letter;
@@ -95,6 +96,9 @@ struct daemon_spec {
 	size_t noptions;
 	const struct daemon_option *settings; /* sorted by name */
 	size_t nsettings;
+	/* A limit by its name (see rpc_limits_set()); as set of a row. */
+	const char *(*set_limit)(void *arg, const char *name,
+	    const char *value);
 	void *arg;
 };
 

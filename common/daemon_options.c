@@ -231,7 +231,9 @@ static void
 apply(const struct options *o, const struct daemon_option *row, void *arg,
     const char *what, const char *value)
 {
-	const char *wrong = row->set(arg, value);
+	const char *wrong = row->set == NULL ?
+	    o->spec->set_limit(arg, row->name, value) :
+	    row->set(arg, value);
 
 	if (wrong == NULL)
 		return;

@@ -48,42 +48,18 @@ set_limit(void *arg, const char *name, const char *value)
 	return why;
 }
 
-static const char *
-set_connections(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-max", value);
-}
-
-static const char *
-set_per_host(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-per-host", value);
-}
-
-static const char *
-set_rate(void *arg, const char *value)
-{
-	return set_limit(arg, "datagrams-per-second", value);
-}
-
-static const char *
-set_idle(void *arg, const char *value)
-{
-	return set_limit(arg, "idle-seconds", value);
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'x', "explain", "addr[:port]", "with -n: what this client gets, and why", set_explain },
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections in all", set_connections },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
-	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", set_rate },
+	{ 0, "connections-max", "n", "TCP connections in all", NULL },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
 	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
 	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", set_export_all },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
 };
 /* clang-format on */
 
@@ -117,6 +93,7 @@ read_options(struct mountd *m, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
+		.set_limit = set_limit,
 		.arg = m,
 	};
 

@@ -85,36 +85,6 @@ set_limit(void *arg, const char *name, const char *value)
 	return why;
 }
 
-static const char *
-set_connections(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-max", value);
-}
-
-static const char *
-set_per_host(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-per-host", value);
-}
-
-static const char *
-set_idle(void *arg, const char *value)
-{
-	return set_limit(arg, "idle-seconds", value);
-}
-
-static const char *
-set_record_seconds(void *arg, const char *value)
-{
-	return set_limit(arg, "record-seconds", value);
-}
-
-static const char *
-set_stall_seconds(void *arg, const char *value)
-{
-	return set_limit(arg, "stall-seconds", value);
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'S', "statistics", NULL, "print the statistics of the running nfsd", set_print },
@@ -123,13 +93,13 @@ static const struct daemon_option options[] = {
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections of a worker", set_connections },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
+	{ 0, "connections-max", "n", "TCP connections of a worker", NULL },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
 	{ 0, "files", "n", "files each worker keeps open", set_files },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
 	{ 0, "mknod", NULL, "unsquashed root may make device nodes", set_mknod },
-	{ 0, "record-seconds", "n", "an unfinished call may take", set_record_seconds },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", set_stall_seconds },
+	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
 	{ 0, "stats", "path", "socket that tells the statistics", set_stats },
 };
 /* clang-format on */
@@ -159,6 +129,7 @@ read_options(struct nfsd *n, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
+		.set_limit = set_limit,
 		.arg = n,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -95,30 +95,6 @@ set_limit(void *arg, const char *name, const char *value)
 	return why;
 }
 
-static const char *
-set_connections(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-max", value);
-}
-
-static const char *
-set_per_host(void *arg, const char *value)
-{
-	return set_limit(arg, "connections-per-host", value);
-}
-
-static const char *
-set_rate(void *arg, const char *value)
-{
-	return set_limit(arg, "datagrams-per-second", value);
-}
-
-static const char *
-set_idle(void *arg, const char *value)
-{
-	return set_limit(arg, "idle-seconds", value);
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'c', "compat", "path", "also serve rpcbind's local protocol here", set_compat },
@@ -126,10 +102,10 @@ static const struct daemon_option options[] = {
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections in all", set_connections },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", set_per_host },
-	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", set_rate },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", set_idle },
+	{ 0, "connections-max", "n", "TCP connections in all", NULL },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
 	{ 0, "register", "user:program", "this user may register this program", set_register },
 };
 /* clang-format on */
@@ -145,6 +121,7 @@ read_options(struct portmapd *p, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
+		.set_limit = set_limit,
 		.arg = p,
 	};
 

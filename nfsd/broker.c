@@ -422,8 +422,8 @@ seal_one(struct broker *b, const struct source *dir,
 	struct fh_id id;
 
 	if (e->fs.naming == FH_BY_HANDLE && q->utf16 == 0) {
-		if (fh_fs_plain(&e->fs, fd, e->id, false,
-			e->cross ? 0 : e->mount_id, &plain) == -1)
+		if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id,
+			&plain) == -1)
 			return -1;
 	} else {
 		if (!e->cross && fh_fs_mount(fd) != e->mount_id) {

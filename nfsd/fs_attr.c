@@ -41,11 +41,28 @@ fold32(uint64_t fileid)
 	return (uint32_t)(fileid ^ (fileid >> 32));
 }
 
+/*
+ * A subvolume numbers its files anew, so it must look like a filesystem of its
+ * own; the root of another export belongs to that.
+ */
+static uint64_t
+fsid_of(const struct fs_obj *obj, dev_t dev)
+{
+	const struct fs_exports *x = atomic_load(&obj->thread->exports);
+	const struct fs_export *e = obj->export, *other;
+
+	if (dev == e->dev)
+		return e->fsid;
+	if ((dev & ~(dev_t)UINT16_MAX) == FS_EXPORT_DEV) {
+		other = fs_exports_find(x, (uint16_t)dev);
+		return other == NULL ? e->fsid : other->fsid;
+	}
+	return e->fsid ^ (uint64_t)dev << 16;
+}
+
 void
 fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
 {
-	const struct fs_export *e = obj->export;
-
 	attr->type = type_of(st->st_mode);
 	attr->mode = st->st_mode & 07777;
 	attr->nlink = (uint32_t)st->st_nlink;
@@ -56,11 +73,7 @@ fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
 	attr->rdev_major = major(st->st_rdev);
 	attr->rdev_minor = minor(st->st_rdev);
 	attr->fileid = obj->options->fileid32 ? fold32(st->st_ino) : st->st_ino;
-	/* A subvolume numbers its files anew: it must look like a filesystem
-	 * of its own. */
-	attr->fsid = e->fsid;
-	if (st->st_dev != e->dev)
-		attr->fsid ^= (uint64_t)st->st_dev << 16;
+	attr->fsid = fsid_of(obj, st->st_dev);
 	attr->atime = st->st_atim;
 	attr->mtime = st->st_mtim;
 	attr->ctime = st->st_ctim;

@@ -26,6 +26,9 @@
 #define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
 #define FS_EVICT_AT_ONCE 64 /* descriptors closed when there are no more */
 
+/* As st_dev of a looked-up directory: the root of the export with this id. */
+#define FS_EXPORT_DEV ((dev_t)0x7465726e0000)
+
 /* One access decision: this host in this export and dialect. */
 struct fs_peer {
 	const struct fs_export *export; /* NULL: none */

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "fs_export.h"
 #include "inode_table.h"
 #include "util.h"
@@ -70,8 +72,58 @@ fill(struct fs_export *e, const struct export *conf, int root, bool probe)
 	look_at_root(e, probe);
 }
 
+static struct fs_export *
+find_id(const struct fs_exports *x, uint16_t id)
+{
+	const struct export *conf = exports_find_id(x->conf, id);
+	size_t i;
+
+	if (conf != NULL)
+		return &x->list[conf - x->conf->list];
+	for (i = x->conf->n; i < x->n; i++)
+		if (x->list[i].id == id)
+			return &x->list[i];
+	return NULL;
+}
+
+uint16_t
+fs_submount_id(const char *path)
+{
+	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern submount";
+	uint8_t out[crypto_shorthash_BYTES];
+	uint16_t id;
+
+	crypto_shorthash(out, (const uint8_t *)path, strlen(path), key);
+	id = (uint16_t)(out[0] << 8 | out[1]);
+	return id == 0 ? 1 : id;
+}
+
+/* Adds a submount, unless its id is taken: then it cannot be entered. */
+static void
+add_submount(struct fs_exports *x, const struct fs_submount *sub, bool probe)
+{
+	struct fs_export *e = &x->list[x->n], *outer = &x->list[sub->index];
+	uint16_t id = fs_submount_id(sub->path);
+	char *path = strdup(sub->path);
+
+	if (path == NULL || find_id(x, id) != NULL) {
+		free(path);
+		close(sub->root);
+		return;
+	}
+	fill(e, outer->conf, sub->root, probe);
+	e->outer = outer;
+	e->own_path = path;
+	e->path = path;
+	e->id = id;
+	/* Not the number of any export: those begin with another word. */
+	e->fsid = 0x7375620000000000 | id; /* "sub" */
+	x->n++;
+}
+
 struct fs_exports *
-fs_exports_new(struct exports *conf, const int *roots, bool probe)
+fs_exports_new(struct exports *conf, const int *roots,
+    const struct fs_submount *subs, size_t nsubs, bool probe)
 {
 	static _Atomic uint32_t generation;
 	struct fs_exports *x = calloc(1, sizeof(*x));
@@ -79,7 +131,7 @@ fs_exports_new(struct exports *conf, const int *roots, bool probe)
 
 	if (x == NULL)
 		return NULL;
-	x->list = calloc(conf->n == 0 ? 1 : conf->n, sizeof(*x->list));
+	x->list = calloc(conf->n + nsubs + 1, sizeof(*x->list));
 	if (x->list == NULL) {
 		free(x);
 		return NULL;
@@ -88,8 +140,10 @@ fs_exports_new(struct exports *conf, const int *roots, bool probe)
 	x->generation = atomic_fetch_add(&generation, 1) + 1;
 	x->conf = conf;
 	x->n = conf->n;
-	for (i = 0; i < x->n; i++)
+	for (i = 0; i < conf->n; i++)
 		fill(&x->list[i], &conf->list[i], roots[i], probe);
+	for (i = 0; i < nsubs; i++)
+		add_submount(x, &subs[i], probe);
 	return x;
 }
 
@@ -113,6 +167,7 @@ fs_exports_done(struct fs_exports *x)
 			close(x->list[i].root);
 		if (x->list[i].mount != -1)
 			close(x->list[i].mount);
+		free(x->list[i].own_path);
 		pthread_mutex_destroy(&x->list[i].lock);
 	}
 	exports_free(x->conf);
@@ -123,13 +178,9 @@ fs_exports_done(struct fs_exports *x)
 struct fs_export *
 fs_exports_find(const struct fs_exports *x, uint16_t id)
 {
-	const struct export *conf = exports_find_id(x->conf, id);
-	struct fs_export *e;
+	struct fs_export *e = find_id(x, id);
 
-	if (conf == NULL)
-		return NULL;
-	e = &x->list[conf - x->conf->list];
-	return e->root == -1 ? NULL : e;
+	return e == NULL || e->root == -1 ? NULL : e;
 }
 
 struct fs_export *

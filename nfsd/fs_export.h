@@ -22,11 +22,25 @@
 
 struct inode_table;
 
+#define FS_SUBMOUNTS_MAX 256 /* filesystems entered because of crossmnt */
+
 #define FS_SLOW_NS     2000000u /* an operation in the loop that took longer */
 #define FS_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
 
+/*
+ * A filesystem mounted inside an export with crossmnt is an export of its own,
+ * with the clients of the one it lies in.
+ */
+struct fs_submount {
+	uint32_t index; /* of that one */
+	char path[EXPORTS_PATH_MAX + 1]; /* in full */
+	int root;
+};
+
 struct fs_export {
 	const struct export *conf;
+	struct fs_export *outer; /* of a submount, else NULL */
+	char *own_path; /* of a submount; path points to it */
 	const char *path; /* what the tags of its handles cover */
 	uint16_t id;
 	int root; /* O_PATH; -1: not there */
@@ -48,18 +62,21 @@ struct fs_exports {
 	_Atomic unsigned int refs;
 	uint32_t generation; /* differs for each list of a process */
 	struct exports *conf;
-	struct fs_export *list; /* one for each of conf->list, same order */
+	/* One for each of conf->list, same order; then the submounts. */
+	struct fs_export *list;
 	size_t n;
 };
 
 /*
  * Takes over conf, and the descriptors in roots (one for each export, -1:
- * missing). probe: find out how files are named (broker; a worker may not open
+ * missing) and in subs. probe: find out how files are named (broker; a worker may not open
  * by handle and learns it from the handles). NULL: no memory; then nothing was
  * taken.
  */
 struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
-    bool probe);
+    const struct fs_submount *subs, size_t nsubs, bool probe);
+/* The id of a submount, from its path. */
+uint16_t fs_submount_id(const char *path);
 /* One more user; one less, and the last frees. */
 struct fs_exports *fs_exports_use(struct fs_exports *);
 void fs_exports_done(struct fs_exports *);

@@ -91,30 +91,45 @@ known(struct call_ctx *ctx, const struct fs_obj *dir, const struct look *look,
 	    look->has_born ? &look->born : NULL, fh);
 }
 
-/* Another export's root, when this client may use that export too. */
+/* The sealed handle of an export's root. */
 static enum nfsstat
-enter_export(struct call_ctx *ctx, const struct fs_obj *dir,
-    const struct look *look, struct fh *fh)
+root_of(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
+    struct fh *fh)
 {
-	struct fs_thread *t = ctx->thread;
-	struct broker_seal q = { .utf16 = dir->utf16 };
+	struct broker_seal q = { .utf16 = utf16, .export_id = e->id };
 	struct broker_sealed answer;
-	struct fs_export *e;
 
-	e = fs_exports_find_root(atomic_load(&t->exports), look->mount_id,
-	    look->st.st_dev, look->st.st_ino);
-	if (e == NULL || fs_client(t, e, dir->utf16, ctx->call->peer) == NULL)
-		return NFSERR_ACCES;
-	if (fs_cache_handle(t->fs->cache, t->generation, e->id, dir->utf16,
-		look->st.st_dev, look->st.st_ino,
-		look->has_born ? &look->born : NULL, fh))
-		return NFS_OK;
-	q.export_id = e->id;
 	if (fs_ask_seal(ctx, &q, NULL, NULL, &answer) == -1)
 		return fs_status(ctx, errno);
 	*fh = answer.list[0].fh;
 	return answer.list[0].error == 0 ? NFS_OK :
 					   nfs_status(answer.list[0].error);
+}
+
+/*
+ * Another export's root, when this client may use that export too. Its device
+ * becomes FS_EXPORT_DEV: the attributes are those of that export.
+ */
+static enum nfsstat
+enter_export(struct call_ctx *ctx, const struct fs_obj *dir, struct look *look,
+    struct fh *fh)
+{
+	struct fs_thread *t = ctx->thread;
+	const struct export_client *client;
+	struct fs_export *e;
+	dev_t dev = look->st.st_dev;
+
+	e = fs_exports_find_root(atomic_load(&t->exports), look->mount_id, dev,
+	    look->st.st_ino);
+	client =
+	    e == NULL ? NULL : fs_client(t, e, dir->utf16, ctx->call->peer);
+	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
+		return NFSERR_ACCES;
+	look->st.st_dev = FS_EXPORT_DEV | e->id;
+	if (fs_cache_handle(t->fs->cache, t->generation, e->id, dir->utf16, dev,
+		look->st.st_ino, look->has_born ? &look->born : NULL, fh))
+		return NFS_OK;
+	return root_of(ctx, e, dir->utf16, fh);
 }
 
 /* Seals descriptors of names in dir; answers as the broker gave them. */
@@ -224,16 +239,61 @@ is_inside(const struct fs_export *e, int fd)
 	return inside;
 }
 
+/* What the directory open at fd (taken over) is in an export. */
+static enum nfsstat
+place_in(struct call_ctx *ctx, const struct fs_obj *dir, int fd, struct fh *fh,
+    struct stat *st)
+{
+	struct look look;
+	enum nfsstat status = NFS_OK;
+
+	if (look_at(fd, "", &look) == -1 || crosses(dir->export, &look) ||
+	    !is_inside(dir->export, fd)) {
+		close(fd);
+		return NFSERR_STALE;
+	}
+	if (known(ctx, dir, &look, fh))
+		close(fd);
+	else
+		status = adopt(ctx, dir, "..", fd, FS_SLOT_PATH, &look.st, fh);
+	*st = look.st;
+	return status;
+}
+
+/* ".." of a submount's root lies in the export around it. */
+static enum nfsstat
+parent_outside(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
+    struct stat *st)
+{
+	struct fs_obj outer = *dir;
+	struct fs_entry top = { .refs = 1 };
+	enum nfsstat status;
+	int fd;
+
+	outer.export = dir->export->outer;
+	outer.entry = &top; /* only its handle is looked at */
+	status = root_of(ctx, outer.export, dir->utf16, &top.fh);
+	if (status != NFS_OK)
+		return status;
+	fd = openat(dir->fd, "..", OPEN_FLAGS | O_DIRECTORY);
+	if (fd == -1)
+		return NFSERR_STALE;
+	status = place_in(ctx, &outer, fd, fh, st);
+	if (status == NFS_OK)
+		st->st_dev = FS_EXPORT_DEV | outer.export->id;
+	return status;
+}
+
 enum nfsstat
 fs_parent(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
     struct stat *st)
 {
 	const struct fs_export *e = dir->export;
-	struct look look;
-	enum nfsstat status;
 	int fd;
 
 	if (dir->st.st_ino == e->ino && dir->st.st_dev == e->dev) {
+		if (e->outer != NULL)
+			return parent_outside(ctx, dir, fh, st);
 		*fh = dir->entry->fh;
 		*st = dir->st;
 		return NFS_OK;
@@ -241,20 +301,7 @@ fs_parent(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
 	fd = openat(dir->fd, "..", OPEN_FLAGS | O_DIRECTORY);
 	if (fd == -1)
 		return errno == ENOENT ? NFSERR_STALE : nfs_status(errno);
-	if (look_at(fd, "", &look) == -1 || crosses(e, &look) ||
-	    !is_inside(e, fd)) {
-		close(fd);
-		return NFSERR_STALE;
-	}
-	if (known(ctx, dir, &look, fh)) {
-		close(fd);
-		*st = look.st;
-		return NFS_OK;
-	}
-	status = adopt(ctx, dir, "..", fd, FS_SLOT_PATH, &look.st, fh);
-	if (status == NFS_OK)
-		*st = look.st;
-	return status;
+	return place_in(ctx, dir, fd, fh, st);
 }
 
 enum nfsstat

@@ -29,6 +29,7 @@ intake_exports(struct intake *in, const struct ipc_message *m)
 		fatalx("parent: exports that cannot be read");
 	for (i = 0; i < EXPORTS_MAX; i++)
 		in->roots[i] = -1;
+	in->nsubs = 0;
 }
 
 void
@@ -50,13 +51,30 @@ intake_root(struct intake *in, struct ipc_message *m)
 }
 
 void
+intake_submount(struct intake *in, struct ipc_message *m)
+{
+	struct fs_submount *sub;
+
+	if (in->next == NULL || in->nsubs == FS_SUBMOUNTS_MAX)
+		fatalx("parent: a submount without export");
+	sub = &in->subs[in->nsubs];
+	memcpy(sub, m->data, sizeof(*sub));
+	sub->path[EXPORTS_PATH_MAX] = '\0';
+	if (sub->index >= in->next->n)
+		fatalx("parent: a submount without export");
+	sub->root = m->fds[0];
+	m->fds[0] = -1;
+	in->nsubs++;
+}
+
+void
 intake_serve(struct intake *in)
 {
 	struct fs_exports *x;
 
 	if (in->next == NULL)
 		fatalx("parent: nothing to serve");
-	x = fs_exports_new(in->next, in->roots, in->probe);
+	x = fs_exports_new(in->next, in->roots, in->subs, in->nsubs, in->probe);
 	if (x == NULL)
 		fatal("exports");
 	in->next = NULL;

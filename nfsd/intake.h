@@ -20,12 +20,15 @@ struct intake {
 	void *arg;
 	struct exports *next; /* being built */
 	int roots[EXPORTS_MAX];
+	struct fs_submount subs[FS_SUBMOUNTS_MAX];
+	size_t nsubs;
 };
 
 /* Handlers for the rows of a role; fatal when the parent makes no sense. */
 void intake_setup(struct intake *, const struct ipc_message *);
 void intake_exports(struct intake *, const struct ipc_message *);
 void intake_root(struct intake *, struct ipc_message *);
+void intake_submount(struct intake *, struct ipc_message *);
 void intake_serve(struct intake *);
 
 #endif

@@ -22,6 +22,7 @@
 #include "parent_stats.h"
 #include "register.h"
 #include "stats.h"
+#include "submounts.h"
 #include "util.h"
 
 #define EACH_WORKER(i, p)                                                      \
@@ -39,6 +40,8 @@ static struct parent {
 	struct role_child *broker;
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
+	struct fs_submount subs[FS_SUBMOUNTS_MAX];
+	size_t nsubs;
 	int verifier; /* memory the workers share */
 	struct parent_stats stats;
 	unsigned int nready;
@@ -70,10 +73,21 @@ send_roots(struct role_child *child)
 }
 
 static void
+send_submounts(struct role_child *child)
+{
+	size_t i;
+
+	for (i = 0; i < self.nsubs; i++)
+		(void)role_send(child, NFSD_SUBMOUNT, &self.subs[i],
+		    sizeof(self.subs[i]), &self.subs[i].root, 1);
+}
+
+static void
 send_exports(struct role_child *child)
 {
 	(void)role_send(child, NFSD_EXPORTS, NULL, 0, &self.file.packed, 1);
 	send_roots(child);
+	send_submounts(child);
 	(void)role_send(child, NFSD_SERVE, NULL, 0, NULL, 0);
 }
 
@@ -278,6 +292,13 @@ choose_mode(void)
 }
 
 static void
+find_submounts(void)
+{
+	submounts_close(self.subs, self.nsubs);
+	self.nsubs = submounts_find(self.file.list, self.jail, self.subs);
+}
+
+static void
 use_exports(struct exports_file *file)
 {
 	unsigned int i;
@@ -285,6 +306,7 @@ use_exports(struct exports_file *file)
 	config_log_diff(self.file.list, file->list);
 	exports_file_clear(&self.file);
 	self.file = *file;
+	find_submounts();
 	if (choose_mode())
 		restart_all("the exports need another mode");
 	else if (jail_needs_restart(self.jail))
@@ -376,6 +398,7 @@ prepare(void)
 	daemon_detach(&self.n->d);
 	self.jail = jail_new(list, config_jail(self.file.list, list),
 	    self.n->d.rootless);
+	find_submounts();
 	self.n->setup.mode = (enum fs_mode) - 1; /* so that it is said */
 	(void)choose_mode();
 	self.base = event_base_new();

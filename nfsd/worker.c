@@ -161,6 +161,12 @@ on_root(void *arg UNUSED, struct ipc_message *m)
 }
 
 static void
+on_submount(void *arg UNUSED, struct ipc_message *m)
+{
+	intake_submount(&self.intake, m);
+}
+
+static void
 on_serve(void *arg UNUSED, struct ipc_message *m UNUSED)
 {
 	intake_serve(&self.intake);
@@ -230,6 +236,7 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, on_setup },
 	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, on_exports },
 	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, on_root },
+	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, on_submount },
 	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, on_serve },
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },

@@ -25,7 +25,7 @@ start(void)
 
 	broker_set_exports(b,
 	    fs_exports_new(exports_parse(text, sizeof(text) - 1, &hooks), &root,
-		true));
+		NULL, 0, true));
 	return b;
 }
 

@@ -264,8 +264,16 @@ class Client:
         return r.opaque()
 
 
+def handle(text):
+    """From hex; what is none (an error of the call before) is empty."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""
+
+
 def run(c, command, args):
-    h = bytes.fromhex
+    h = handle
     table = {
         "null": lambda: c.null(),
         "mnt": lambda p: c.mnt(p).hex(),

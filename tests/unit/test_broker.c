@@ -40,7 +40,7 @@ fresh(const char *options, enum fs_mode mode)
 	broker_client_free(client);
 	broker_free(broker);
 	broker = broker_new(&keys, mode);
-	exports = fs_exports_new(ex, &fd, true);
+	exports = fs_exports_new(ex, &fd, NULL, 0, true);
 	broker_set_exports(broker, exports);
 	client = broker_client_new(-1, broker_channel_new(broker));
 }
@@ -363,7 +363,7 @@ reloading(void)
 	struct exports *ex = fixture_exports("/elsewhere *(rw)\n");
 	int none = -1;
 
-	broker_set_exports(broker, fs_exports_new(ex, &none, true));
+	broker_set_exports(broker, fs_exports_new(ex, &none, NULL, 0, true));
 	ok(refused(&fh, BROKER_PATH, 0, ESTALE),
 	    "an export that was removed opens nothing");
 }

@@ -176,7 +176,7 @@ exports(const struct nfs_fixture *f, const char *setup, bool probe)
 
 	for (i = 0; i < EXPORTS; i++)
 		roots[i] = fcntl(f->roots[i], F_DUPFD_CLOEXEC, 0);
-	x = fs_exports_new(conf(setup), roots, probe);
+	x = fs_exports_new(conf(setup), roots, NULL, 0, probe);
 	if (x == NULL)
 		errx(1, "fixture: exports");
 	return x;

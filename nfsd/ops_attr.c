@@ -41,17 +41,24 @@ ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
 	return mode & 07777;
 }
 
-/*
- * chmod by descriptor, which may be O_PATH. Before Linux 6.6 only fchmod() of
- * a data descriptor and, for directories, "." of it can do that.
- */
+/* Only Linux 6.6 and later change the mode of an O_PATH descriptor. */
+static bool
+can_chmod_path(void)
+{
+	static _Atomic int can = -1;
+
+	if (can == -1)
+		can = syscall(SYS_fchmodat2, -1, "", 0, AT_EMPTY_PATH) != -1 ||
+		    errno != ENOSYS;
+	return can == 1;
+}
+
+/* Before, of a data descriptor (see reopen()), or "." of a directory. */
 static int
 set_mode(int fd, mode_t mode, bool directory)
 {
-	if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
-		return 0;
-	if (errno != ENOSYS)
-		return -1;
+	if (can_chmod_path())
+		return (int)syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH);
 	return directory ? fchmodat(fd, ".", mode, 0) : fchmod(fd, mode);
 }
 
@@ -154,6 +161,24 @@ check(const struct call_ctx *ctx, const struct nfs_setattr *a,
 	return size > ctx->limits->size_max ? NFSERR_FBIG : NFS_OK;
 }
 
+/* Replaces a descriptor whose mode cannot be changed by one whose can. */
+static enum nfsstat
+reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct fs_obj *obj)
+{
+	enum nfsstat status;
+	struct fs_obj data;
+
+	if (!a->sattr.set_mode || a->sattr.set_size ||
+	    !S_ISREG(obj->st.st_mode) || can_chmod_path())
+		return NFS_OK;
+	status = fs_open(ctx, &a->object, FS_FILE | FS_READ | FS_MODIFY, &data);
+	if (status != NFS_OK)
+		return status;
+	fs_close(obj);
+	*obj = data;
+	return NFS_OK;
+}
+
 void
 op_setattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -166,6 +191,8 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status != NFS_OK)
 		return;
 	res->status = check(ctx, a, &obj.st);
+	if (res->status == NFS_OK)
+		res->status = reopen(ctx, a, &obj);
 	if (res->status == NFS_OK)
 		res->status = change(ctx, &obj, &a->sattr);
 	ops_wcc_after(&res->wcc, &obj);

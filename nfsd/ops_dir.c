@@ -279,8 +279,9 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 			    self);
 			continue;
 		}
-		if (names[--asked].status != NFS_OK)
-			continue;
+		if (names[--asked].status != NFS_OK ||
+		    fh_export_id(&names[asked].fh) != fh_export_id(self))
+			continue; /* another export: LOOKUP tells */
 		ops_post(&entry->post, w->dir, &names[asked].st);
 		entry->fileid = entry->post.attr.fileid;
 		entry->fh = names[asked].fh;

@@ -29,6 +29,24 @@ find(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_place *at,
 	return NFS_OK;
 }
 
+/*
+ * The root of an export inside this one is a filesystem of its own: its
+ * attributes are what its own handle says.
+ */
+static void
+post_found(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_place *at, struct call_res *res, const struct stat *st)
+{
+	struct fs_obj other;
+
+	if (fh_export_id(&res->fh) == fh_export_id(&at->dir))
+		ops_post(&res->post, dir, st);
+	else if (fs_open(ctx, &res->fh, 0, &other) == NFS_OK) {
+		ops_post(&res->post, &other, &other.st);
+		fs_close(&other);
+	}
+}
+
 void
 op_lookup(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -41,9 +59,9 @@ op_lookup(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status != NFS_OK)
 		return;
 	res->status = find(ctx, &dir, &args->place, &res->fh, &st);
-	if (res->status == NFS_OK)
-		ops_post(&res->post, &dir, &st);
 	ops_post(&res->wcc.after, &dir, &dir.st);
+	if (res->status == NFS_OK)
+		post_found(ctx, &dir, &args->place, res, &st);
 	fs_close(&dir);
 }
 

@@ -346,6 +346,22 @@ mode_only(u_int mode)
 	return s;
 }
 
+/* Into another directory and back. */
+static void
+test_move3(char *dir, u_int dir_len)
+{
+	RENAME3args r = { .from = in_root(name_buf[3]) };
+	RENAME3args back = { .to = in_root(name_buf[3]) };
+
+	r.to.dir = handle(dir, dir_len);
+	r.to.name = name_buf[3];
+	CALL(rpc_nfs3_rename_async, take_status, &r);
+	cmp_ok(a.status, "==", 0, "RENAME into another directory");
+	back.from = r.to;
+	CALL(rpc_nfs3_rename_async, take_status, &back);
+	cmp_ok(a.status, "==", 0, "and back");
+}
+
 static void
 test_make3(void)
 {
@@ -355,6 +371,8 @@ test_make3(void)
 	MKNOD3args n = { .where = in_root(name_buf[3]) };
 	LINK3args l = { .link = in_root(name_buf[4]) };
 	static char text[] = "file";
+	char dir[NFS3_FHSIZE];
+	u_int dir_len;
 
 	c.how.mode = GUARDED;
 	c.how.createhow3_u.obj_attributes = mode_only(0640);
@@ -367,6 +385,8 @@ test_make3(void)
 	d.attributes = mode_only(0750);
 	CALL(rpc_nfs3_mkdir_async, take_made3, &d);
 	ok(a.status == 0 && a.mode == 0750, "MKDIR");
+	memcpy(dir, a.fh, a.fh_len);
+	dir_len = a.fh_len;
 	s.symlink.symlink_attributes = mode_only(0777);
 	s.symlink.symlink_data = text;
 	CALL(rpc_nfs3_symlink_async, take_made3, &s);
@@ -375,6 +395,7 @@ test_make3(void)
 	n.what.mknoddata3_u.pipe_attributes = mode_only(0600);
 	CALL(rpc_nfs3_mknod_async, take_made3, &n);
 	cmp_ok(a.status, "==", 0, "MKNOD");
+	test_move3(dir, dir_len);
 	l.file = handle(file, file_len);
 	CALL(rpc_nfs3_link_async, take_status, &l);
 	cmp_ok(a.status, "==", 0, "LINK");

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * SETATTR of modes where the kernel has no chmod of an O_PATH descriptor
+ * (before Linux 6.6), and where it has one.
+ * Links: nfsd
+ * Runs in: test program.
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfs_fixture.h"
+#include "tap.h"
+#include "util.h"
+
+#define NR_FCHMODAT2 452
+
+static void
+put_mode(struct xdr_out *out, const struct fh *fh, uint32_t mode)
+{
+	int i;
+
+	xdr_put_opaque(out, fh->bytes, FH_SIZE);
+	xdr_put_bool(out, true);
+	xdr_put_u32(out, mode);
+	for (i = 0; i < 6; i++) /* nothing else, no guard */
+		xdr_put_u32(out, 0);
+}
+
+static bool
+set_mode(struct nfs_fixture *f, const char *handle, const char *name,
+    uint32_t mode)
+{
+	struct fh fh = nfs_fixture_handle(f, handle);
+	uint8_t args[128];
+	struct xdr_out out;
+	struct xdr_in in;
+	struct stat st;
+
+	xdr_out_init(&out, args, sizeof(args));
+	put_mode(&out, &fh, mode);
+	in = nfs_fixture_call(f, 3, NFSPROC3_SETATTR, 0, args, out.len);
+	return xdr_get_u32(&in) == NFS_OK &&
+	    fstatat(nfs_fixture_dir(f), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (st.st_mode & 07777) == mode;
+}
+
+/* Files (also unreadable ones) and directories; the number that failed. */
+static int
+set_modes(void)
+{
+	struct nfs_fixture *f = nfs_fixture_new("");
+	int failed = 0;
+
+	failed += !set_mode(f, "file", "hello", 0);
+	failed += !set_mode(f, "file", "hello", 0640);
+	failed += !set_mode(f, "sub", "sub", 0711);
+	failed += !set_mode(f, "sub", "sub", 02755);
+	nfs_fixture_free(f);
+	return failed;
+}
+
+static int
+set_modes_without_call(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (filter == NULL ||
+	    seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), NR_FCHMODAT2, 0) !=
+		0 ||
+	    seccomp_load(filter) != 0)
+		return 100;
+	return set_modes();
+}
+
+/* In a child: the server remembers what the kernel can. */
+static int
+in_child(int (*test)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(test());
+	if (pid == -1 || waitpid(pid, &status, 0) == -1 || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+int
+main(void)
+{
+	int failed;
+
+	plan(NO_PLAN);
+	cmp_ok(in_child(set_modes), "==", 0, "modes of files and directories");
+	failed = in_child(set_modes_without_call);
+	skip(failed == 100, 1, "no filter to be had here");
+	cmp_ok(failed, "==", 0, "the same on Linux before 6.6");
+	end_skip;
+	done_testing();
+}

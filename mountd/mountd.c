@@ -59,7 +59,13 @@ static const struct daemon_option settings[] = {
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
 	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
 	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", set_export_all },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
 	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
+	{ 0, "record-max", "bytes", "longest call", NULL },
+	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
 };
 /* clang-format on */
 

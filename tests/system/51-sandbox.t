@@ -6,6 +6,7 @@
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
+sanitized && skip_all "a sanitizer build has no filter"
 need setpriv util-linux
 need_daemons portmapd mountd
 

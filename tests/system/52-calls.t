@@ -6,6 +6,7 @@
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
+sanitized && skip_all "a sanitizer build has no filter"
 need strace strace python3 python3
 need_daemons
 strace -D true 2>/dev/null || skip_all "strace may not trace here"

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,12 @@
 
 #include <cap-ng.h>
 
+#include <event2/event.h>
+
 #include "daemon.h"
 #include "listen.h"
 #include "log.h"
+#include "notify.h"
 #include "tap.h"
 
 static char output[4096]; /* of the last child */
@@ -309,6 +313,133 @@ test_unix(void)
 	(void)rmdir(dir);
 }
 
+static struct event_base *base;
+static int told; /* which signal the handlers saw */
+
+static void
+on_stop(void *arg)
+{
+	*(int *)arg |= 1;
+	(void)event_base_loopbreak(base);
+}
+
+static void
+on_reload(void *arg)
+{
+	*(int *)arg |= 2;
+	(void)event_base_loopbreak(base);
+}
+
+static void
+on_stats(void *arg)
+{
+	*(int *)arg |= 4;
+	(void)event_base_loopbreak(base);
+}
+
+/* As a service manager does: a socket, a watchdog, then listen. */
+static int
+be_manager(char path[108])
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(path, 108, "/tmp/daemon-notify-%d", (int)getpid());
+	(void)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1)
+		BAIL_OUT("bind: %s", strerror(errno));
+	(void)setenv("NOTIFY_SOCKET", path, 1);
+	(void)setenv("WATCHDOG_USEC", "20000", 1);
+	return fd;
+}
+
+/* The next message to the manager; "" when there is none for 5 s. */
+static const char *
+heard(int fd)
+{
+	static char text[256];
+	struct timeval limit = { .tv_sec = 5 };
+	ssize_t n;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	n = recv(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static void
+send_signal(int number)
+{
+	struct timeval limit = { .tv_sec = 5 };
+
+	(void)kill(getpid(), number);
+	(void)event_base_loopexit(base, &limit);
+	(void)event_base_dispatch(base);
+}
+
+static void
+test_manager(void)
+{
+	static struct daemon_signals signals = { on_stop, on_reload, on_stats,
+		&told };
+	char path[108];
+	int fd = be_manager(path);
+
+	d.foreground = true;
+	daemon_detach(&d);
+	ok(!daemon_is_detached() && getenv("NOTIFY_SOCKET") == NULL,
+	    "-d stays in the foreground");
+	base = event_base_new();
+	daemon_signals(base, &signals);
+	daemon_ready(base, &d);
+	is(heard(fd), "READY=1", "tells the service manager that it is ready");
+	(void)event_base_loop(base, EVLOOP_ONCE);
+	is(heard(fd), "WATCHDOG=1", "and that it lives");
+	send_signal(SIGHUP);
+	while (strncmp(heard(fd), "WATCHDOG", 8) == 0)
+		;
+	send_signal(SIGUSR1);
+	send_signal(SIGTERM);
+	cmp_ok(told, "==", 7, "TERM, HUP and USR1 reach their handlers");
+	notify_status("busy");
+	event_base_free(base);
+	(void)close(fd);
+	(void)unlink(path);
+	cmp_ok(daemon_raise_files(), ">=", 256, "descriptors are raised");
+}
+
+/* To the background: the one who started it learns how it went. */
+static void
+detach_good(void *arg UNUSED)
+{
+	struct event_base *b;
+
+	d.foreground = false;
+	daemon_detach(&d);
+	b = event_base_new();
+	daemon_ready(b, &d);
+	event_base_free(b);
+	_exit(daemon_is_detached() ? 0 : 1);
+}
+
+static void
+detach_bad(void *arg UNUSED)
+{
+	d.foreground = false;
+	daemon_detach(&d);
+	_exit(0); /* never ready */
+}
+
+static void
+test_detach(void)
+{
+	cmp_ok(run(detach_good, NULL), "==", 0,
+	    "who starts it waits until it is ready");
+	cmp_ok(run(detach_bad, NULL), "==", 1,
+	    "and is told when it does not get so far");
+	like(output, "did not start", "with a word to the user");
+}
+
 static void
 inherit(void *arg)
 {
@@ -373,6 +504,8 @@ main(void)
 	test_identity();
 	test_listen();
 	test_unix();
+	test_manager();
+	test_detach();
 	test_kill();
 	parse("testd -p 0 -a 127.0.0.1");
 	listen_all(&set, &d, "x", false);

@@ -73,7 +73,7 @@ answer(struct role *role)
 	r.holes = role->fds[1] == -1;
 	if (fstat(role->fds[0], &st) == 0)
 		r.inode = st.st_ino;
-	for (fd = ROLE_FDS_FIRST + 2; fd < 1024; fd++)
+	for (fd = ROLE_FDS_FIRST + 2; fd < 512; fd++)
 		r.stray += fcntl(fd, F_GETFD) != -1;
 	(void)ipc_send(role->channel, SAY_ANSWER, &r, sizeof(r), NULL, 0);
 }

@@ -42,7 +42,7 @@ static const struct sandbox_rule rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, 0xffffffff, "cut to 32 bits" },
 };
 static const struct sandbox_limit limits[] = {
-	{ RLIMIT_FSIZE, 0, "writes no file" },
+	{ RLIMIT_RTPRIO, 0, "no real time" },
 };
 static const int caps[] = { CAP_SETUID, CAP_SETGID };
 /* clang-format on */

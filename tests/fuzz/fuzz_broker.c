@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any message to the broker: type, number of descriptors, payload. No crash, no
- * descriptor more than before, and none that lies outside the export.
+ * Any message to the broker: type, number of descriptors, payload; with the top
+ * bit of the second byte the first handle is sealed, as a worker that was
+ * taken over may have one. No crash, and no descriptor without an answer.
  * Links: nfsd
  * Runs in: fuzzers, and the replay of their corpora.
  */
@@ -14,18 +15,43 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
+static const struct fh_keys keys;
+static uint16_t export_id;
+
+/* Makes a good handle of what lies there. */
+static void
+seal(uint8_t *at, size_t left)
+{
+	struct fh_plain plain = { .kind = FH_KERNEL, .len = 12 };
+	struct fh fh;
+
+	if (left < sizeof(struct broker_seal))
+		return;
+	plain.export_id = export_id;
+	plain.kind = (enum fh_kind)(1 + at[0] % 3);
+	plain.utf16 = plain.kind == FH_PLAYER;
+	if (plain.kind == FH_INODE)
+		plain.len = 16;
+	if (plain.utf16)
+		plain.len = FH_PLAYER_ID;
+	plain.type = at[1];
+	memcpy(plain.inner, at + 4, plain.len);
+	fh_seal(&fh, &plain, "/tmp", &keys);
+	memcpy(at, &fh, sizeof(fh));
+}
+
 static struct broker *
 start(void)
 {
 	static const char text[] = "/tmp *(rw)\n";
 	const struct exports_hooks hooks = { NULL, NULL, NULL };
-	static const struct fh_keys keys;
 	struct broker *b = broker_new(&keys, FS_SQUASH);
 	int root = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	broker_set_exports(b,
-	    fs_exports_new(exports_parse(text, sizeof(text) - 1, &hooks), &root,
-		NULL, 0, true));
+	struct exports *ex = exports_parse(text, sizeof(text) - 1, &hooks);
+
+	export_id = ex->list[0].id;
+	broker_set_exports(b, fs_exports_new(ex, &root, NULL, 0, true));
 	return b;
 }
 
@@ -33,6 +59,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct broker *broker;
+	static uint8_t message[sizeof(struct broker_link) + BROKER_NAMES_MAX];
 	struct broker_channel *channel;
 	struct broker_sealed answer;
 	int fds[BROKER_SEAL_MAX] = { 0 }, fd = -1;
@@ -43,7 +70,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (len < 2)
 		return 0;
 	channel = broker_channel_new(broker);
-	if (broker_answer(channel, data[0], data + 2, len - 2, fds,
+	len = len - 2 < sizeof(message) ? len - 2 : sizeof(message);
+	memcpy(message, data + 2, len);
+	if ((data[1] & 0x80) != 0)
+		seal(message +
+			(data[0] == BROKER_SEAL ?
+				offsetof(struct broker_seal, dir) :
+				0),
+		    len);
+	if (broker_answer(channel, data[0], message, len, fds,
 		data[1] % BROKER_SEAL_MAX, &answer, &type, &fd) == 0 &&
 	    fd != -1)
 		abort();

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Writes, remembers what was promised, and looks whether it is there, while
+ * somebody kills the server again and again:
+ *
+ *	durable address port mountport export seconds
+ *
+ * Each block of a file holds its number and a count. For each block we know
+ * which count is on disk by promise (a stable write, or a COMMIT with the
+ * verifier of the write) and which counts were sent since. After every new
+ * connection all blocks are read: a count below the promise is a broken
+ * promise; an acknowledged unstable write may only be missing when the verifier
+ * has changed. SIGTERM ends it early. Prints numbers at the end; exit 1 when a
+ * promise was broken.
+ * Runs in: tests.
+ */
+#include <sys/socket.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <err.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rpc_client.h"
+#include "xdr.h"
+
+#define BLOCKS	   128
+#define BLOCK	   4096
+#define FH_MAX	   64
+#define TIMEOUT_MS 3000
+
+enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
+enum proc { LOOKUP = 3, READ = 6, WRITE = 7, CREATE = 8, COMMIT = 21 };
+
+struct block {
+	uint32_t promised; /* on disk, whatever happens */
+	uint32_t acked; /* answered; lost only with the verifier */
+	uint32_t sent; /* may or may not have arrived */
+	uint64_t verf; /* of the acknowledged unstable write */
+};
+
+static struct sockaddr_in nfsd, mountd;
+static struct rpc_target to = { .fd = -1, .stream = true };
+static struct block blocks[BLOCKS];
+static uint8_t fh[FH_MAX];
+static size_t fh_len;
+static uint64_t verf; /* last seen */
+static unsigned long writes, commits, checks, reconnects, changes, broken;
+static uint64_t state = 88172645463325252u;
+static time_t end;
+static volatile sig_atomic_t stopped;
+
+static uint32_t
+rnd(uint32_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state % below);
+}
+
+static bool
+connect_to(const struct sockaddr_in *at, uint32_t prog)
+{
+	static const struct rpc_cred root = { .flavor = AUTH_SYS };
+
+	if (to.fd != -1)
+		close(to.fd);
+	to.prog = prog;
+	to.vers = 3;
+	to.cred = &root;
+	to.timeout_ms = TIMEOUT_MS;
+	to.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return connect(to.fd, (const struct sockaddr *)at, sizeof(*at)) == 0;
+}
+
+/* A call whose status must be 0; false: the server is away. */
+static bool
+call(uint32_t proc, const struct xdr_out *args, struct xdr_in *res)
+{
+	static uint8_t buf[65536];
+	const char *why;
+	uint32_t status;
+
+	if (!rpc_client_call(&to, proc, args->base, args->len, buf, sizeof(buf),
+		res, &why))
+		return false;
+	status = xdr_get_u32(res);
+	if (status == 10008)
+		return false; /* come back later */
+	if (status != 0)
+		errx(1, "procedure %u: status %u", proc, status);
+	return true;
+}
+
+static void
+begin(struct xdr_out *x)
+{
+	static uint8_t room[BLOCK + 512];
+
+	xdr_out_init(x, room, sizeof(room));
+}
+
+static void
+take_fh(struct xdr_in *res)
+{
+	struct slice s = xdr_get_opaque(res, FH_MAX);
+
+	memcpy(fh, s.data, s.len);
+	fh_len = s.len;
+}
+
+/* MNT, and CREATE of the file. */
+static void
+make_file(const char *export)
+{
+	struct xdr_out x;
+	struct xdr_in res;
+	int i;
+
+	begin(&x);
+	xdr_put_string(&x, export);
+	if (!connect_to(&mountd, 100005) || !call(1, &x, &res))
+		errx(1, "cannot mount %s", export);
+	take_fh(&res);
+	if (!connect_to(&nfsd, 100003))
+		errx(1, "cannot connect");
+	begin(&x);
+	xdr_put_opaque(&x, fh, fh_len);
+	xdr_put_string(&x, "durable");
+	for (i = 0; i < 7; i++)
+		xdr_put_u32(&x, 0); /* unchecked, no attributes */
+	if (!call(CREATE, &x, &res) || !xdr_get_bool(&res))
+		errx(1, "cannot create");
+	take_fh(&res);
+}
+
+static void
+skip_wcc(struct xdr_in *x)
+{
+	uint8_t attr[84];
+
+	if (xdr_get_bool(x))
+		xdr_get_fixed(x, attr, 24);
+	if (xdr_get_bool(x))
+		xdr_get_fixed(x, attr, 84);
+}
+
+static void
+saw(uint64_t now)
+{
+	changes += verf != 0 && now != verf;
+	verf = now;
+}
+
+static bool
+write_block(uint32_t n)
+{
+	struct block *b = &blocks[n];
+	enum stable how = rnd(3), got;
+	uint32_t data[BLOCK / 4];
+	struct xdr_out x;
+	struct xdr_in res;
+	size_t i;
+
+	b->sent++;
+	for (i = 0; i < BLOCK / 4; i += 2) {
+		data[i] = n;
+		data[i + 1] = b->sent;
+	}
+	begin(&x);
+	xdr_put_opaque(&x, fh, fh_len);
+	xdr_put_u64(&x, (uint64_t)n * BLOCK);
+	xdr_put_u32(&x, BLOCK);
+	xdr_put_u32(&x, how);
+	xdr_put_opaque(&x, data, BLOCK);
+	if (!call(WRITE, &x, &res))
+		return false;
+	skip_wcc(&res);
+	if (xdr_get_u32(&res) != BLOCK)
+		errx(1, "short write");
+	got = xdr_get_u32(&res);
+	if (got < how)
+		errx(1, "less stable than asked");
+	saw(xdr_get_u64(&res));
+	b->acked = b->sent;
+	b->verf = verf;
+	if (got != UNSTABLE)
+		b->promised = b->sent;
+	writes++;
+	return true;
+}
+
+static bool
+commit(void)
+{
+	struct xdr_out x;
+	struct xdr_in res;
+	size_t i;
+
+	begin(&x);
+	xdr_put_opaque(&x, fh, fh_len);
+	xdr_put_u64(&x, 0);
+	xdr_put_u32(&x, 0);
+	if (!call(COMMIT, &x, &res))
+		return false;
+	skip_wcc(&res);
+	saw(xdr_get_u64(&res));
+	for (i = 0; i < BLOCKS; i++)
+		if (blocks[i].acked > blocks[i].promised &&
+		    blocks[i].verf == verf)
+			blocks[i].promised = blocks[i].acked;
+	commits++;
+	return true;
+}
+
+/* The count in a block; all its words must agree. */
+static bool
+read_block(uint32_t n, uint32_t *count)
+{
+	uint8_t attr[84];
+	uint32_t data[BLOCK / 4];
+	struct xdr_out x;
+	struct xdr_in res;
+	struct slice s;
+	size_t i;
+
+	begin(&x);
+	xdr_put_opaque(&x, fh, fh_len);
+	xdr_put_u64(&x, (uint64_t)n * BLOCK);
+	xdr_put_u32(&x, BLOCK);
+	if (!call(READ, &x, &res))
+		return false;
+	if (xdr_get_bool(&res))
+		xdr_get_fixed(&res, attr, 84);
+	xdr_get_u32(&res);
+	xdr_get_bool(&res);
+	s = xdr_get_opaque(&res, BLOCK);
+	memset(data, 0, sizeof(data));
+	memcpy(data, s.data, s.len);
+	*count = data[1];
+	for (i = 0; i < BLOCK / 4 && data[1] != 0; i += 2)
+		if (data[i] != n || data[i + 1] != *count) {
+			printf("block %u is torn\n", n);
+			broken++;
+			break;
+		}
+	return true;
+}
+
+/* Is everything that was promised there? */
+static bool
+look(bool same_server)
+{
+	uint32_t n, count, least;
+
+	for (n = 0; n < BLOCKS; n++) {
+		struct block *b = &blocks[n];
+
+		if (!read_block(n, &count))
+			return false;
+		least = b->promised;
+		if (same_server && b->verf == verf && b->acked > least)
+			least = b->acked;
+		if (count < least || count > b->sent) {
+			printf("block %u: %u, promised %u, sent %u\n", n, count,
+			    least, b->sent);
+			broken++;
+		}
+		/* what is there now is what counts from here on */
+		b->acked = b->promised > count ? b->promised : count;
+		b->verf = verf;
+		checks++;
+	}
+	return true;
+}
+
+/* Waits for the server; the verifier tells whether it is the same one. */
+static void
+reconnect(void)
+{
+	struct timespec pause = { 0, 20000000 };
+	uint64_t before = verf;
+
+	while (time(NULL) < end && !stopped) {
+		if (connect_to(&nfsd, 100003) && commit() &&
+		    look(verf == before))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	reconnects++;
+}
+
+static void
+set_address(struct sockaddr_in *at, const char *host, const char *port)
+{
+	at->sin_family = AF_INET;
+	at->sin_port = htons((uint16_t)strtoul(port, NULL, 10));
+	if (inet_aton(host, &at->sin_addr) == 0)
+		errx(2, "%s: not an address", host);
+}
+
+static void
+on_term(int sig)
+{
+	stopped = sig;
+}
+
+int
+main(int argc, char *argv[])
+{
+	if (argc != 6)
+		errx(2, "usage: durable address port mountport export seconds");
+	set_address(&nfsd, argv[1], argv[2]);
+	set_address(&mountd, argv[1], argv[3]);
+	end = time(NULL) + strtol(argv[5], NULL, 10);
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_term }, NULL);
+	make_file(argv[4]);
+	while (time(NULL) < end && !stopped) {
+		bool here = rnd(12) == 0 ? commit() : write_block(rnd(BLOCKS));
+
+		if (!here)
+			reconnect();
+	}
+	printf("%lu writes, %lu commits, %lu blocks looked at, "
+	       "%lu reconnects, %lu new verifiers, %lu broken promises\n",
+	    writes, commits, checks, reconnects, changes, broken);
+	return broken != 0;
+}

@@ -67,8 +67,12 @@ ok $? '42: 3000 mounts in bursts are answered'
 n=$(call near 10.1.0.1 tcp 3 2 | grep -o "$(hex 10.1.0.2)" | wc -l)
 is "$n" 64 '42: the last 64 of them are listed'
 grown=$(($(memory) - before))
-[ $grown -lt 2048 ]
-ok $? "42: memory has grown by less than 2 MiB ($grown KiB)"
+if grep -q 'sanitizer build' "$T/mountd.log"; then
+	skip 'a sanitizer keeps what is freed'
+else
+	[ $grown -lt 2048 ]
+	ok $? "42: memory has grown by less than 2 MiB ($grown KiB)"
+fi
 like "$(call far 10.2.0.1 tcp 3 1 "$T/y")" ^00000000 '42: others are served'
 call near 10.1.0.1 udp 3 4 >/dev/null
 like "$(call far 10.2.0.1 tcp 3 2)" "$(hex 10.2.0.2)" \

@@ -95,12 +95,18 @@ static const struct daemon_option options[] = {
 static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections of a worker", NULL },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
 	{ 0, "files", "n", "files each worker keeps open", set_files },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
 	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
+	{ 0, "late-max", "n", "calls of a connection that wait for a disk", NULL },
 	{ 0, "mknod", NULL, "unsquashed root may make device nodes", set_mknod },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
+	{ 0, "queue-max", "bytes", "unsent replies of one connection", NULL },
 	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
 	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
 	{ 0, "stats", "path", "socket that tells the statistics", set_stats },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
 };
 /* clang-format on */
 

@@ -54,6 +54,14 @@ is "$?:$out" "1:$T/exports: others can write it (chmod go-w)" \
     'a file others can write is refused'
 chmod 644 "$T/exports"
 
+sed 's,^#/,/,' "$top/etc/exports.sample" >"$T/exports"
+out=$("$mountd" -n -f "$T/exports" 2>&1)
+is "$?:$out" 0: 'every example of the sample file is good'
+sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/p' "$top/man/tern-exports.5" |
+    sed 's/\\e$/\\/' | grep -A1 '^/' | grep -Ev '^(\.|--)' >"$T/exports"
+out=$("$mountd" -n -f "$T/exports" 2>&1 | grep -v warning)
+is "$(grep -c ^/ "$T/exports"):$out" 8: 'and of the manual page'
+
 # ---- nothing to export, in the wrong order
 
 rm "$T/exports"

@@ -3,6 +3,7 @@
  * File threads: jobs run once, end in the loop, and the queue is bounded.
  * Runs in: tests.
  */
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include <event2/event.h>
@@ -47,6 +48,52 @@ done(struct rpc_job *job)
 	finished++;
 }
 
+static sem_t gate;
+static atomic_uint entered;
+
+static void
+run_gated(struct rpc_job *job, unsigned int thread)
+{
+	if (job->lane == 1) {
+		atomic_fetch_add(&entered, 1);
+		while (sem_wait(&gate) == -1)
+			;
+	}
+	run(job, thread);
+}
+
+/* One export hangs: the others still find a thread. */
+static void
+test_lanes(struct event_base *base)
+{
+	struct counted slow[6] = { 0 }, quick = { .ran = 0 };
+	struct rpc_pool *pool;
+	unsigned int i;
+
+	(void)sem_init(&gate, 0, 0);
+	finished = 0;
+	pool = rpc_pool_new(base, THREADS, QUEUE, NULL, NULL);
+	for (i = 0; i < 6; i++) {
+		slow[i].job = (struct rpc_job){
+			.run = run_gated, .done = done, .lane = 1
+		};
+		(void)rpc_pool_submit(pool, &slow[i].job);
+	}
+	quick.job = (struct rpc_job){ .run = run_gated, .done = done };
+	(void)rpc_pool_submit(pool, &quick.job);
+	while (finished == 0)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	cmp_ok(quick.done, "==", 1, "a job of another lane passes");
+	cmp_ok(atomic_load(&entered), "<=", 3, "one lane has three of four");
+	for (i = 0; i < 6; i++)
+		(void)sem_post(&gate);
+	while (finished < 7)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	cmp_ok(atomic_load(&entered), "==", 6, "in the end all have run");
+	rpc_pool_free(pool);
+	(void)sem_destroy(&gate);
+}
+
 int
 main(void)
 {
@@ -73,6 +120,7 @@ main(void)
 		    jobs[i].thread < 1 || jobs[i].thread > THREADS)
 			bad++;
 	cmp_ok(bad, "==", 0, "each ran once, on a thread that knew its number");
+	test_lanes(base);
 	rpc_pool_free(NULL);
 	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL), "no threads at all");
 	dies_ok(rpc_pool_new(base, RPC_POOL_THREADS_MAX + 1, 1, NULL, NULL),

@@ -23,6 +23,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "notify.h"
+#include "sandbox.h"
 
 static bool detached;
 static int starter = -1; /* the process that waits for daemon_ready() */
@@ -109,6 +110,7 @@ daemon_detach(const struct daemon *d)
 	if (chdir("/") == -1)
 		fatal("/");
 	(void)umask(022);
+	sandbox_hide_memory();
 	notify_init();
 }
 

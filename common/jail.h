@@ -74,6 +74,8 @@ struct jail_view {
  * entering fails.
  */
 void jail_enter(struct jail_view *, int fd);
+/* With a single export the line at start names it; NULL: several. */
+void jail_name_root(struct jail_view *, const char *only);
 /* For a process that needs no file at all: an empty read-only root, or dir
  * when it is not NULL (fatal when that is not there). See kind. */
 void jail_enter_empty(struct jail_view *, const char *dir);

@@ -88,6 +88,13 @@ jail_enter(struct jail_view *view, int fd)
 	(void)close(fd);
 }
 
+void
+jail_name_root(struct jail_view *view, const char *only)
+{
+	if (only != NULL && view->kind == JAIL_MOUNTS)
+		(void)snprintf(view->root, sizeof(view->root), "%s", only);
+}
+
 /* A root of our own in a mount namespace of our own. */
 static int
 enter_own(const char *dir)

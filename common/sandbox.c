@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "sandbox_parts.h"
@@ -105,6 +106,17 @@ set_limits(const struct sandbox_limit *limits, size_t n)
 		if (setrlimit((__rlimit_resource_t)limits[i].what, &now) == -1)
 			fatal("rlimit %d", limits[i].what);
 	}
+}
+
+void
+sandbox_hide_memory(void)
+{
+	set_limits(base_limits, 1); /* the first: no core */
+	/* a plain user's namespace files would become root's */
+	if (!SANDBOX_SANITIZER && geteuid() == 0 &&
+	    (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1))
+		fatal("prctl");
 }
 
 /* Bits of the process itself, in an order that does not matter. */

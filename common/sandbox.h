@@ -95,6 +95,9 @@ struct sandbox {
 	char missing[512]; /* "; "-separated */
 };
 
+/* For a parent, which keeps its rights: it holds the handle key, so no other
+ * process may look into it, and no core file either. */
+void sandbox_hide_memory(void);
 /* Said by role.c: sandbox_enter() binds our life to the parent's. */
 void sandbox_dies_with_parent(void);
 /* Call as root (or what there is), before daemon_drop() but after entering a

@@ -254,9 +254,11 @@ on_message(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 static void
 enter_sandbox(struct worker *w, struct sandbox *box)
 {
+	const struct exports *ex = w->state.table->exports;
 	struct jail_view view;
 
 	jail_enter(&view, w->role->fds[MOUNTD_FD_JAIL]);
+	jail_name_root(&view, ex->n == 1 ? ex->list[0].path : NULL);
 	sandbox_begin(box, &policy, w->setup.strict);
 	sandbox_set_root(box, view.mounts, view.root);
 	daemon_drop(w->setup.uid, w->setup.gid);

@@ -364,6 +364,7 @@ nfsd_worker(struct role *role)
 	struct worker_policy policy;
 	struct jail_view view;
 	struct sandbox box;
+	const char *only;
 
 	self.role = role;
 	self.intake.serve = set_exports;
@@ -377,6 +378,8 @@ nfsd_worker(struct role *role)
 	open_door();
 	map_memory();
 	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
+	only = self.first->conf->n == 1 ? self.first->conf->list[0].path : NULL;
+	jail_name_root(&view, only);
 	worker_policy(&policy, setup, &view, self.first);
 	sandbox_begin(&box, &policy.policy, setup->strict);
 	sandbox_set_root(&box, view.mounts, view.root);

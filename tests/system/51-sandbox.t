@@ -61,11 +61,14 @@ sealed mountd 1
 w=$(role_pid mountd worker)
 like "$(tr '\0' ' ' <"/proc/${pid[mountd]}/cmdline")" '^mountd: parent' \
     'mountd: parent has its title'
+is "$(status "${pid[mountd]}" NoNewPrivs)" 1 'mountd: parent can gain no rights'
+is "$(awk '/Max core/ { print $6 }' "/proc/${pid[mountd]}/limits")" 0 \
+    'mountd: parent leaves no core file'
 locked "$w" 'mountd worker' 902 $none
 [ -d "/proc/$w/root$T/export" ]
 ok $? 'mountd worker: its root holds the export at its own path'
 like "$(cat "$T/mountd.log")" \
-    'worker: sandbox: mounts=private chroot=[^ ]* caps=none landlock=[0-9]+ seccomp=[0-9]+ net=closed' \
+    "worker: sandbox: mounts=private chroot=$T/export caps=none landlock=[0-9]+ seccomp=[0-9]+ net=closed" \
     'mountd worker: says what is in force'
 unlike "$(cat "$T/mountd.log")" 'sandbox: missing' 'and that nothing is missing'
 

@@ -36,8 +36,7 @@ for ((i = 1; i <= kills; i++)); do
 		;;
 	*)
 		stop nfsd KILL
-		start nfsd -R -p 2049 || start nfsd -R -p 2049 ||
-		    { failed=1 && break; }
+		start_again nfsd -R -p 2049 || { failed=1 && break; }
 		;;
 	esac
 	kill -0 $client 2>/dev/null || break

@@ -22,9 +22,9 @@ goes_on() { # SECONDS DESCRIPTION
 }
 again() {
 	case $1 in
-	portmapd) start portmapd ;;
-	mountd) start mountd -p 20048 ;;
-	nfsd) start nfsd -p 2049 ;;
+	portmapd) start_again portmapd ;;
+	mountd) start_again mountd -p 20048 ;;
+	nfsd) start_again nfsd -p 2049 ;;
 	esac
 }
 
@@ -40,7 +40,7 @@ orders=('nfsd mountd portmapd')
 for order in "${orders[@]}"; do
 	for d in $order; do
 		stop "$d" KILL
-		again "$d" || again "$d"
+		again "$d"
 		ok $? "$d killed and started again"
 	done
 	goes_on 120 "copying goes on after: $order"

@@ -40,13 +40,34 @@ guest_start() {
 		printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \
 		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
 	} >"$T/guest/env"
+	if [ -n "${UDP_GUEST:-}" ]; then
+		_guest_qemu
+	else
+		_guest_uml
+	fi
+	pid[guest]=$!
+	at_end "kill -9 ${pid[guest]}"
+}
+
+_guest_uml() {
 	linux.uml mem="${GUEST_MB:-768}M" root=/dev/root rootfstype=hostfs \
 	    rootflags=/ ro init="$rig/init" con=null con0=null,fd:1 ssl=null \
 	    vec0:transport=tap,ifname=tap0,depth=64,gro=1 quiet \
 	    "uml_dir=$T/guest/" "umid=g$guests" "tern=$T/guest" \
 	    </dev/null >"$console" 2>&1 &
-	pid[guest]=$!
-	at_end "kill -9 ${pid[guest]}"
+}
+
+# The guest of udp-guest, in the directory UDP_GUEST.
+_guest_qemu() {
+	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
+	    -machine "q35,accel=${GUEST_ACCEL:-tcg}" -cpu max -m 1024 -smp 1 \
+	    -kernel "$UDP_GUEST/vmlinuz" -initrd "$UDP_GUEST/initrd" \
+	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
+net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
+	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+	    -netdev tap,id=n,ifname=tap0,script=no,downscript=no \
+	    -device virtio-net-pci,netdev=n,romfile= \
+	    </dev/null >"$console" 2>&1 &
 }
 
 # guest_said EXTENDED-REGEX: is such a line on the console yet?

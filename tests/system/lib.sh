@@ -341,6 +341,18 @@ stop() {
 	wait "$n" 2>/dev/null
 }
 
+# start_again NAME [FLAG...]: after a kill -9 the roles need a moment to notice
+# and let go of the port.
+start_again() {
+	local n
+	for n in $(seq 30); do
+		start "$@" >"$T/again.out" && return 0
+		sleep 0.1
+	done
+	cat "$T/again.out"
+	return 1
+}
+
 # exports TEXT: what the next start (or SIGHUP) reads.
 exports() { printf '%s\n' "$1" >"$T/exports"; }
 

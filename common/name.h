@@ -43,4 +43,10 @@ bool name_from_utf16(char *out, size_t size, size_t *outlen,
 bool name_to_utf16(uint8_t *out, size_t size, size_t *outlen, const char *bytes,
     size_t len);
 
+/*
+ * Do two names differ in nothing but case and composed characters? Both are
+ * strings; what is no UTF-8 must be equal (name_fold.c).
+ */
+bool name_same_folded(const char *, const char *);
+
 #endif

@@ -28,6 +28,7 @@
 #define WIDE_SHIFT  31
 #define RECORD_MAX  2048 /* more than any entry from the kernel */
 #define PROBE_SIZE  4096
+#define FOLD_MAX    100000 /* entries looked at for one name */
 #define INLINE_SIZE 32768 /* larger directories are listed on a thread */
 
 /* One listing on its way. */
@@ -244,6 +245,30 @@ list(struct walk *w)
 		w->status = NFSERR_TOOSMALL;
 	else if (w->shift != 0)
 		end_between(w);
+}
+
+const char *
+ops_dir_find_folded(const struct call_ctx *ctx, int fd, const char *name)
+{
+	uint8_t *bytes = ctx->scratch->dirents;
+	const struct dirent64 *d;
+	size_t at, seen = 0;
+	ssize_t n;
+
+	if (lseek(fd, 0, SEEK_SET) == -1)
+		return NULL;
+	while (seen < FOLD_MAX) {
+		n = getdents64(fd, bytes, sizeof(ctx->scratch->dirents));
+		if (n <= 0)
+			return NULL;
+		for (at = 0; at < (size_t)n; at += d->d_reclen, seen++) {
+			d = (const void *)(bytes + at);
+			if (!is_dots(d->d_name) &&
+			    name_same_folded(d->d_name, name))
+				return d->d_name;
+		}
+	}
+	return NULL;
 }
 
 static void

@@ -11,19 +11,48 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exports.h"
 #include "fs.h"
 #include "ops_util.h"
+
+/*
+ * Looks for the name as other systems would spell it. Listing a directory for
+ * each name that does not exist is dear: only where the export asks for it.
+ */
+static enum nfsstat
+find_folded(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_place *at, struct fh *fh, struct stat *st)
+{
+	const char *name = NULL;
+	struct fs_obj list;
+
+	if (!dir->options->fold)
+		return NFSERR_NOENT;
+	if (!fs_may_wait(ctx))
+		return NFS_LATER;
+	if (fs_open(ctx, &at->dir, FS_DIR | FS_LIST, &list) == NFS_OK) {
+		name = ops_dir_find_folded(ctx, list.fd, at->name.str);
+		fs_close(&list);
+	}
+	return name == NULL ? NFSERR_NOENT : fs_lookup(ctx, dir, name, fh, st);
+}
 
 static enum nfsstat
 find(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_place *at,
     struct fh *fh, struct stat *st)
 {
+	enum nfsstat status;
+
 	if (at->name.fault != NFS_OK)
 		return at->name.fault;
 	if (strcmp(at->name.str, "..") == 0)
 		return fs_parent(ctx, dir, fh, st);
-	if (strcmp(at->name.str, ".") != 0)
-		return fs_lookup(ctx, dir, at->name.str, fh, st);
+	if (strcmp(at->name.str, ".") != 0) {
+		status = fs_lookup(ctx, dir, at->name.str, fh, st);
+		return status != NFSERR_NOENT ?
+		    status :
+		    find_folded(ctx, dir, at, fh, st);
+	}
 	*fh = at->dir;
 	*st = dir->st;
 	return NFS_OK;

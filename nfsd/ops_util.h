@@ -45,4 +45,11 @@ enum nfsstat ops_apply_new(const struct call_ctx *, int fd,
 uint32_t ops_read_max(const struct call_ctx *);
 uint32_t ops_write_max(const struct call_ctx *);
 
+/*
+ * An entry of the directory that is open at fd whose name is the same without
+ * case and form (name_same_folded()), in the thread's scratch; or NULL.
+ */
+const char *ops_dir_find_folded(const struct call_ctx *, int fd,
+    const char *name);
+
 #endif

@@ -158,7 +158,7 @@ conf(const char *setup)
 	(void)snprintf(text, sizeof(text),
 	    "/exp 127.0.0.0/8(%s,%s,%s,no_root_squash)\n"
 	    "/other 127.0.0.0/8(rw,insecure,no_root_squash)\n"
-	    "/player 127.0.0.0/8(ro,insecure,names=utf16le,alias=/C/)\n",
+	    "/player 127.0.0.0/8(ro,insecure,names=utf16le,fold,alias=/C/)\n",
 	    strstr(setup, "ro") != NULL ? "ro" : "rw",
 	    strstr(setup, "secure") != NULL ? "secure" : "insecure",
 	    strstr(setup, "async") != NULL ? "async" : "sync");

@@ -14,7 +14,7 @@
  * The export is 127.0.0.0/8(rw,insecure,no_root_squash). Words of setup: ro,
  * secure, async; users: needs to run as root, since it acts as several; disk:
  * not in memory. A second export (other) is empty; a third (player) speaks
- * UTF-16LE.
+ * UTF-16LE and folds names.
  * Runs in: tests.
  */
 #ifndef NFS_FIXTURE_H

@@ -25,6 +25,10 @@
 #include "notify.h"
 #include "sandbox.h"
 
+#define EVENTS_MAX 8 /* signals and the watchdog; they live as long as we */
+
+static struct event *events[EVENTS_MAX];
+static size_t nevents;
 static bool detached;
 static int starter = -1; /* the process that waits for daemon_ready() */
 
@@ -121,6 +125,14 @@ daemon_is_detached(void)
 }
 
 static void
+keep(struct event *ev, const struct timeval *every)
+{
+	if (ev == NULL || nevents == EVENTS_MAX || event_add(ev, every) == -1)
+		fatalx("events of the daemon: out of memory");
+	events[nevents++] = ev;
+}
+
+static void
 feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	notify_watchdog();
@@ -132,7 +144,6 @@ daemon_ready(struct event_base *base, const struct daemon *d)
 	uint64_t usec = notify_watchdog_usec();
 	struct timeval every = { .tv_sec = (time_t)(usec / 1000000),
 		.tv_usec = (suseconds_t)(usec % 1000000) };
-	struct event *ev;
 
 	if (starter != -1) {
 		(void)!write(starter, "", 1);
@@ -143,9 +154,7 @@ daemon_ready(struct event_base *base, const struct daemon *d)
 	log_debug("%s is ready", d->name);
 	if (usec == 0)
 		return;
-	ev = event_new(base, -1, EV_PERSIST, feed_watchdog, NULL);
-	if (ev == NULL || event_add(ev, &every) == -1)
-		fatalx("watchdog timer: out of memory");
+	keep(event_new(base, -1, EV_PERSIST, feed_watchdog, NULL), &every);
 }
 
 void
@@ -215,15 +224,12 @@ watch_signal(struct event_base *base, int number, event_callback_fn run,
     void *arg)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct event *ev;
 
 	if (run == NULL) {
 		(void)sigaction(number, &ignore, NULL);
 		return;
 	}
-	ev = evsignal_new(base, number, run, arg);
-	if (ev == NULL || event_add(ev, NULL) == -1)
-		fatalx("signal %d: out of memory", number);
+	keep(evsignal_new(base, number, run, arg), NULL);
 }
 
 void

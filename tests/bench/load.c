@@ -38,12 +38,13 @@ static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: load [-uc2] [-a address] [-p port] [-m mountport] "
+	    "usage: load [-uc2] [-a address] [-b n] [-p port] [-m mountport] "
 	    "[-s seconds] [-w warm-up]\n"
 	    "            [-P server-pid] -e export workload[@CONNSxDEPTH]\n"
 	    "       load -t directory    (make the tree there)\n"
 	    "       load -l              (list the workloads)\n"
-	    "-u UDP, -2 version 2, -c compare what is read\n");
+	    "-u UDP, -2 version 2, -c compare what is read, -b come from "
+	    "so many addresses\n");
 	exit(2);
 }
 
@@ -106,13 +107,16 @@ parse(struct load *l, int argc, char *argv[])
 	int c;
 
 	l->vers = 3;
-	while ((c = getopt(argc, argv, "2a:ce:lm:p:P:s:t:uw:")) != -1)
+	while ((c = getopt(argc, argv, "2a:b:ce:lm:p:P:s:t:uw:")) != -1)
 		switch (c) {
 		case '2':
 			l->vers = 2;
 			break;
 		case 'a':
 			address = optarg;
+			break;
+		case 'b':
+			l->sources = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'c':
 			l->verify = true;

@@ -54,6 +54,20 @@ struct net {
 	uint8_t *in;
 };
 
+/* Many clients on one machine: 127.1.0.1 and up. */
+static int
+bind_source(const struct load *l, int fd, unsigned int number)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET };
+	int on = 1;
+
+	if (l->sources == 0)
+		return 0;
+	from.sin_addr.s_addr = htonl(0x7f010001 + number % l->sources);
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	return bind(fd, (struct sockaddr *)&from, sizeof(from));
+}
+
 static int
 open_conn(struct net *net, struct conn *c, unsigned int number)
 {
@@ -66,7 +80,7 @@ open_conn(struct net *net, struct conn *c, unsigned int number)
 	c->number = number;
 	c->fd = socket(l->to.ss_family,
 	    (l->udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
-	if (c->fd == -1 ||
+	if (c->fd == -1 || bind_source(l, c->fd, number) == -1 ||
 	    connect(c->fd, (const struct sockaddr *)&l->to, l->to_len) == -1)
 		return -1;
 	if (!l->udp)

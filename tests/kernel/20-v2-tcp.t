@@ -10,8 +10,8 @@ private "$@"
 need_guest
 guest_server
 if [ -n "${LONG:-}" ]; then
-	kernel_test 2 tcp ac 10 600 "${all_work[@]}"
-	kernel_test 2 tcp noac 2 280 "${all_work[@]}"
+	kernel_test 2 tcp ac 10 1500 "${all_work[@]}"
+	kernel_test 2 tcp noac 1 700 "${all_work[@]}"
 else
 	kernel_test 2 tcp ac 1 110 posix copytree openfiles append names fsx \
 	    stress

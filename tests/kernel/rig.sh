@@ -75,11 +75,15 @@ guest_said() { tr -d '\r' <"$console" | grep -Eq "$1"; }
 
 # guest_wait SECONDS: until it has powered off; the status of the job.
 guest_wait() {
-	local end=$((SECONDS + $1)) n=${pid[guest]}
+	local end=$((SECONDS + $1)) n=${pid[guest]} all
 	while kill -0 "$n" 2>/dev/null && [ $SECONDS -lt "$end" ]; do
 		sleep 0.2
 	done
-	kill -9 "$n" 2>/dev/null && diag "the guest did not end in $1 s"
+	if kill -0 "$n" 2>/dev/null; then
+		diag "the guest did not end in $1 s"
+		mapfile -t all < <(pids_of guest) # or the tap stays taken
+		kill -9 "${all[@]}" 2>/dev/null
+	fi
 	wait "$n" 2>/dev/null
 	unset 'pid[guest]'
 	guest_said '^@@ exit 0$'

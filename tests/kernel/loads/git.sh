@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2164
 # What developers do all day.
+set -o pipefail
 export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org \
     GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
 git init -q -b main repo
@@ -19,9 +20,9 @@ git clone -q repo clone
 cd clone
 [ "$(git rev-parse HEAD)" = "$(git -C ../repo rev-parse HEAD)" ]
 git gc -q --prune=now
-git fsck --strict --no-progress
+git fsck --strict --no-progress 2>&1 | tail -n 3
 git status --porcelain | grep . && exit 1
 git mv f2 moved && git rm -q f3 && git commit -qm moves
 git push -q origin HEAD:refs/heads/pushed
-git -C ../repo fsck --no-progress
+git -C ../repo fsck --no-progress 2>&1 | tail -n 3
 [ "$(git -C ../repo rev-parse pushed)" = "$(git rev-parse HEAD)" ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2164
 # Many names in one directory and in several: listed, found, removed.
-n=$((100 * SCALE))
+n=$((1000 * SCALE))
 mkdir one && (cd one && seq -f 'file-with-some-name-%g' "$n" | xargs touch)
 for d in $(seq 10); do
 	mkdir "d$d"

@@ -129,7 +129,6 @@ fs_sweep(struct fs *fs, uint64_t now_ns)
 
 	for (i = 0; i <= fs->nthreads; i++)
 		let_go(&fs->threads[i], generation, now_ns);
-	fs_cache_sweep(fs->cache);
 }
 
 enum nfsstat
@@ -323,7 +322,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct fs_obj *obj)
 		return nfs_status(errno);
 	}
 	obj->entry = fs_cache_add(t->fs->cache, fh, t->generation, &st, fd,
-	    FS_SLOT_PATH, false);
+	    FS_SLOT_PATH, obj->export->fast ? 0 : FS_CACHE_SLOW);
 	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
 }
 

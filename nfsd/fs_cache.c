@@ -33,6 +33,15 @@ struct note {
 	struct fh fh;
 };
 
+/* What the janitor has to close. */
+struct janitor {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	bool running;
+	int fds[FS_CACHE_FILES_MAX];
+	size_t n;
+};
+
 struct fs_cache {
 	pthread_mutex_t lock;
 	struct fs_entry *chunks[CHUNKS];
@@ -44,6 +53,7 @@ struct fs_cache {
 	uint32_t mask;
 	struct note *notes; /* made at the first note */
 	unsigned int turn; /* which of a set goes next */
+	struct janitor janitor;
 	struct fs_cache_stats stats;
 };
 
@@ -110,6 +120,8 @@ fs_cache_new(size_t files)
 	for (i = 0; i < chains; i++)
 		c->by_fh[i] = c->by_file[i] = NONE;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->janitor.lock, NULL);
+	pthread_cond_init(&c->janitor.more, NULL);
 	c->mask = (uint32_t)(chains - 1);
 	c->files_max = files;
 	c->max = (uint32_t)files;
@@ -163,6 +175,22 @@ unchain(struct fs_cache *c, struct fs_entry *e, uint32_t i)
 	c->stats.entries--;
 }
 
+/* Leaves a descriptor to the janitor; false: there is none, or no room. */
+static bool
+leave(struct janitor *j, int fd)
+{
+	bool taken;
+
+	pthread_mutex_lock(&j->lock);
+	taken = j->running && j->n < FS_CACHE_FILES_MAX;
+	if (taken) {
+		j->fds[j->n++] = fd;
+		pthread_cond_signal(&j->more);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return taken;
+}
+
 /* Nobody holds it and it is in no chain: its descriptors go. */
 static void
 recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
@@ -172,7 +200,8 @@ recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
 
 	for (slot = 0; slot < FS_SLOTS; slot++)
 		if (e->fds[slot] != -1) {
-			closing->fds[closing->n++] = e->fds[slot];
+			if (!e->slow || !leave(&c->janitor, e->fds[slot]))
+				closing->fds[closing->n++] = e->fds[slot];
 			e->fds[slot] = -1;
 			c->files--;
 		}
@@ -336,7 +365,7 @@ make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 
 struct fs_entry *
 fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
-    const struct stat *st, int fd, enum fs_slot slot, bool write_reads)
+    const struct stat *st, int fd, enum fs_slot slot, unsigned int flags)
 {
 	struct closing closing = { .n = 0 };
 	struct fs_entry *e;
@@ -350,7 +379,8 @@ fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
 	else {
 		hold(c, e);
 		e->generation = generation;
-		set_fd(c, e, fd, slot, write_reads, &closing);
+		e->slow = (flags & FS_CACHE_SLOW) != 0;
+		set_fd(c, e, fd, slot, (flags & FS_CACHE_READS) != 0, &closing);
 		if (c->files > c->files_max && closing.n == 0)
 			(void)evict(c, 2, &closing);
 	}
@@ -639,6 +669,59 @@ fs_cache_sweep(struct fs_cache *c)
 		pthread_mutex_lock(&c->lock);
 	}
 	pthread_mutex_unlock(&c->lock);
+}
+
+/* Closes what was left to it, for at most a second; the lock is held. */
+static void
+close_left(struct janitor *j)
+{
+	struct timespec until;
+	int fd;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	while (j->n > 0 ||
+	    pthread_cond_timedwait(&j->more, &j->lock, &until) == 0) {
+		if (j->n == 0)
+			continue;
+		fd = j->fds[--j->n];
+		pthread_mutex_unlock(&j->lock);
+		close(fd);
+		pthread_mutex_lock(&j->lock);
+	}
+}
+
+static void *
+janitor(void *arg)
+{
+	struct fs_cache *c = arg;
+	struct janitor *j = &c->janitor;
+
+	pthread_mutex_lock(&j->lock);
+	j->running = true;
+	pthread_cond_broadcast(&j->more);
+	for (;;) {
+		close_left(j);
+		pthread_mutex_unlock(&j->lock);
+		fs_cache_sweep(c);
+		pthread_mutex_lock(&j->lock);
+	}
+	return NULL;
+}
+
+void
+fs_cache_start_janitor(struct fs_cache *c)
+{
+	struct janitor *j = &c->janitor;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, janitor, c) != 0)
+		fatal("janitor");
+	pthread_detach(thread);
+	pthread_mutex_lock(&j->lock);
+	while (!j->running)
+		pthread_cond_wait(&j->more, &j->lock);
+	pthread_mutex_unlock(&j->lock);
 }
 
 void

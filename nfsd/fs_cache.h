@@ -29,6 +29,10 @@
 
 struct fs_cache;
 
+/* Of what is entered. */
+#define FS_CACHE_READS 0x1u /* the write descriptor can be read */
+#define FS_CACHE_SLOW  0x2u /* its filesystem may hang, even at close(2) */
+
 /* What a descriptor is good for. */
 enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS };
 
@@ -49,6 +53,7 @@ struct fs_entry {
 	/* The rest belongs to fs_cache.c. */
 	int fds[FS_SLOTS];
 	bool write_reads; /* the write descriptor can be read */
+	bool slow;
 	bool used, recent, dropped;
 	unsigned int refs;
 	uint32_t next_fh, next_file;
@@ -80,7 +85,7 @@ struct fs_entry *fs_cache_find(struct fs_cache *, const struct fh *,
  */
 struct fs_entry *fs_cache_add(struct fs_cache *, const struct fh *,
     uint32_t generation, const struct stat *, int fd, enum fs_slot,
-    bool write_reads);
+    unsigned int flags);
 /* Gives an entry one more descriptor; closes fd when it has one. */
 void fs_cache_add_fd(struct fs_cache *, struct fs_entry *, int fd, enum fs_slot,
     bool write_reads);
@@ -114,10 +119,16 @@ void fs_cache_grant(struct fs_cache *, struct fs_entry *, uint64_t caller,
 /* Closes n idle descriptors at once (EMFILE). Returns how many. */
 size_t fs_cache_evict(struct fs_cache *, size_t n);
 /*
- * Call once a second: looks at a part of the entries, closes what was removed
- * or lay idle, so that the space of removed files is freed.
+ * Once a second: looks at a part of the entries, closes what was removed or lay
+ * idle, so that the space of removed files is freed. May hang with a
+ * filesystem: not for the event loop.
  */
 void fs_cache_sweep(struct fs_cache *);
+/*
+ * Starts a thread that sweeps and closes what may hang; before, and without
+ * it, such descriptors are closed where they are given up.
+ */
+void fs_cache_start_janitor(struct fs_cache *);
 void fs_cache_stats(struct fs_cache *, struct fs_cache_stats *);
 
 #endif

@@ -165,7 +165,8 @@ adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name, int fd,
 	}
 	*fh = answer.list[0].fh;
 	entry = fs_cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
-	    slot == FS_SLOT_WRITE);
+	    (slot == FS_SLOT_WRITE ? FS_CACHE_READS : 0) |
+		(dir->export->fast ? 0 : FS_CACHE_SLOW));
 	if (entry != NULL)
 		fs_cache_release(t->fs->cache, entry);
 	return NFS_OK;

@@ -334,6 +334,7 @@ start_serving(void)
 	self.server = rpc_server_new(programs, nitems(programs), &hooks);
 	self.replies = rpc_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
+	fs_cache_start_janitor(self.fs->cache);
 	if (self.intake.setup.threads > 0) {
 		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
 		    QUEUE_MAX, NULL, NULL);

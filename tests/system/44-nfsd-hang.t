@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+#
+# A filesystem that hangs under one export: the others are served as if nothing
+# were wrong, and it is served again when it comes back.
+# Runs in: the tests.
+. "${0%/*}/lib.sh"
+private "$@"
+need python3 python3
+[ -c /dev/fuse ] || skip_all 'no FUSE in this kernel'
+
+nfs() { "$top/tests/system/nfs.py" "$@"; }
+
+mkdir -m 777 "$T/slow" "$T/good"
+echo good >"$T/good/file"
+chmod 666 "$T/good/file"
+"$top/tests/system/slowfs.py" "$T/slow" "$T/hang" 2>"$T/slowfs.log" &
+fuse=$!
+at_end "umount -l $T/slow"
+at_end "kill $fuse"
+at_end "rm -f $T/hang"
+wait_for 5 mountpoint -q "$T/slow" || skip_all "no FUSE: $(cat "$T/slowfs.log")"
+tern_start "$T/good 127.0.0.1(rw,insecure)
+$T/slow 127.0.0.1(rw,insecure)" -w 1
+g=$(nfs mnt "$T/good")
+s=$(nfs mnt "$T/slow")
+is "${s:0:1}" 6 'handles there are by inode, not the memory of a process'
+f=$(nfs lookup "$s" file)
+is "$(nfs read "$f" 0 9)" slow 'the filesystem works'
+
+touch "$T/hang"
+for n in $(seq 20); do
+	NFS_TIMEOUT=30 nfs getattr "$f" >"$T/out.$n" 2>&1 &
+	jobs[n]=$!
+done
+sleep 0.5
+worst=$(python3 - "$g" <<'P'
+import sys, time
+sys.path.insert(0, __import__("os").environ["top"] + "/tests/system")
+import nfs
+c = nfs.Client()
+fh = bytes.fromhex(sys.argv[1])
+worst = 0
+for i in range(300):
+    t = time.monotonic()
+    c.getattr(fh)
+    c.lookup(fh, "file")
+    worst = max(worst, time.monotonic() - t)
+print(int(worst * 1000))
+P
+)
+ok $((worst > 500)) "others do not wait: at most $worst ms"
+o=$(nfs lookup "$g" file)
+is "$(nfs -u 0 read "$o" 0 9)" good 'not for data either'
+is "$(NFS_TIMEOUT=5 nfs -u 65534 commit "$o" | wc -c)" 17 \
+	'nor for a file thread'
+is "$(NFS_TIMEOUT=5 nfs null)" '' 'nor for NULL'
+
+rm "$T/hang"
+good=0
+for n in $(seq 20); do
+	wait "${jobs[n]}" && good=$((good + 1))
+done
+is "$good" 20 'it comes back: every call is answered'
+is "$(nfs read "$f" 0 9)" slow 'and served on'
+done_testing

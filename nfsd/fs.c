@@ -116,9 +116,12 @@ fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
 static void
 let_go(struct fs_thread *t, uint32_t generation, uint64_t now_ns)
 {
-	if (t->open == 0 && t->generation != generation &&
-	    now_ns - t->used_ns > FS_SLOW_FOR_NS)
-		fs_exports_done(atomic_exchange(&t->exports, NULL));
+	if (t->open != 0 || t->generation == generation ||
+	    now_ns - t->used_ns <= FS_SLOW_FOR_NS)
+		return;
+	fs_exports_done(atomic_exchange(&t->exports, NULL));
+	if (t->index == 0) /* ours; the others ask for theirs anew */
+		t->export = NULL;
 }
 
 void

@@ -43,6 +43,7 @@
 #define DAEMON_SETTING_MAX 64 /* longest name of an -o setting */
 
 struct event_base;
+struct rpc_limits;
 
 struct daemon_listen {
 	struct addr at; /* port 0: -p, or the kernel chooses */
@@ -96,9 +97,10 @@ struct daemon_spec {
 	size_t noptions;
 	const struct daemon_option *settings; /* sorted by name */
 	size_t nsettings;
-	/* A limit by its name (see rpc_limits_set()); as set of a row. */
-	const char *(*set_limit)(void *arg, const char *name,
+	/* rpc_limits_set() and what it changes, for daemons that have it. */
+	const char *(*set_limit)(struct rpc_limits *, const char *name,
 	    const char *value);
+	struct rpc_limits *limits;
 	void *arg;
 };
 

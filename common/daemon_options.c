@@ -16,10 +16,6 @@
 #define OPTIONS_MAX 48
 #define LONG_ONLY   0x100 /* getopt's value for a row without a letter */
 
-#ifndef TERN_VERSION
-#define TERN_VERSION "0.1"
-#endif
-
 /* Both tables, with what their set functions want. */
 struct options {
 	struct daemon *d;
@@ -232,7 +228,7 @@ apply(const struct options *o, const struct daemon_option *row, void *arg,
     const char *what, const char *value)
 {
 	const char *wrong = row->set == NULL ?
-	    o->spec->set_limit(arg, row->name, value) :
+	    o->spec->set_limit(o->spec->limits, row->name, value) :
 	    row->set(arg, value);
 
 	if (wrong == NULL)

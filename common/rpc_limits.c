@@ -59,23 +59,22 @@ static const struct limit_row rows[] = {
 };
 /* clang-format on */
 
-bool
-rpc_limits_set(struct rpc_limits *limits, const char *name, const char *value,
-    const char **why)
+const char *
+rpc_limits_set(struct rpc_limits *limits, const char *name, const char *value)
 {
+	const char *wrong;
 	char *field;
 	long long v;
 	size_t i, size;
 	unsigned int u;
 
-	*why = "unknown limit";
 	for (i = 0; i < nitems(rows) && strcmp(rows[i].name, name) != 0;)
 		i++;
 	if (i == nitems(rows))
-		return false;
-	v = strtonum(value, rows[i].low, rows[i].high, why);
-	if (*why != NULL)
-		return false;
+		return "unknown limit";
+	v = strtonum(value, rows[i].low, rows[i].high, &wrong);
+	if (wrong != NULL)
+		return wrong;
 	field = (char *)limits + rows[i].offset;
 	size = (size_t)v;
 	u = (unsigned int)v;
@@ -83,7 +82,7 @@ rpc_limits_set(struct rpc_limits *limits, const char *name, const char *value,
 		memcpy(field, &size, sizeof(size));
 	else
 		memcpy(field, &u, sizeof(u));
-	return true;
+	return NULL;
 }
 
 const char *

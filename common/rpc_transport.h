@@ -41,11 +41,11 @@ struct rpc_limits {
 /* Defaults for the fields above: generous for nfsd, callers tighten them. */
 extern const struct rpc_limits rpc_limits_default;
 /*
- * Sets one by its option name ("connections-max"); false with why: "unknown
- * limit", "too small", "too large", "invalid".
+ * Sets one by its option name ("connections-max"). NULL, or what is wrong:
+ * "unknown limit", "too small", "too large", "invalid"; then nothing changes.
  */
-bool rpc_limits_set(struct rpc_limits *, const char *name, const char *value,
-    const char **why);
+const char *rpc_limits_set(struct rpc_limits *, const char *name,
+    const char *value);
 /* The names one after the other, then NULL; each is in tern(7). */
 const char *rpc_limits_name(size_t);
 

@@ -11,8 +11,6 @@
 #include "mountd.h"
 #include "util.h"
 
-#define DEFAULT_SOCKET "/run/tern/portmap.sock"
-
 static const struct role_row roles[] = {
 	{ "worker", mountd_worker },
 };
@@ -36,16 +34,6 @@ set_dump_all(void *arg, const char *value UNUSED)
 {
 	((struct mountd *)arg)->setup.dump_all = true;
 	return NULL;
-}
-
-static const char *
-set_limit(void *arg, const char *name, const char *value)
-{
-	const char *why = NULL;
-
-	(void)rpc_limits_set(&((struct mountd *)arg)->setup.limits, name, value,
-	    &why);
-	return why;
 }
 
 /* clang-format off */
@@ -99,14 +87,13 @@ read_options(struct mountd *m, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = set_limit,
+		.set_limit = rpc_limits_set,
+		.limits = &m->setup.limits,
 		.arg = m,
 	};
 
 	m->setup.limits = limits;
 	daemon_options(&m->d, &spec, argc, argv);
-	if (m->d.socket == NULL)
-		m->d.socket = DEFAULT_SOCKET;
 	if (m->explain != NULL && !m->d.check_only)
 		fatalx("-x explains the configuration: use it with -n");
 	if (m->d.noperands > 0 && m->explain == NULL)

@@ -14,7 +14,6 @@
 #include "stats.h"
 #include "util.h"
 
-#define DEFAULT_SOCKET	"/run/tern/portmap.sock"
 #define THREADS_DEFAULT 8
 
 static const struct role_row roles[] = {
@@ -75,16 +74,6 @@ set_stats(void *arg, const char *value)
 	return NULL;
 }
 
-static const char *
-set_limit(void *arg, const char *name, const char *value)
-{
-	const char *why = NULL;
-
-	(void)rpc_limits_set(&((struct nfsd *)arg)->setup.limits, name, value,
-	    &why);
-	return why;
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'S', "statistics", NULL, "print the statistics of the running nfsd", set_print },
@@ -135,7 +124,8 @@ read_options(struct nfsd *n, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = set_limit,
+		.set_limit = rpc_limits_set,
+		.limits = &n->setup.limits,
 		.arg = n,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -147,8 +137,6 @@ read_options(struct nfsd *n, int argc, char *argv[])
 	    cpus > NFSD_WORKERS_MAX ? NFSD_WORKERS_MAX :
 				      (unsigned int)cpus;
 	daemon_options(&n->d, &spec, argc, argv);
-	if (n->d.socket == NULL)
-		n->d.socket = DEFAULT_SOCKET;
 	name_stats(n);
 	n->setup.strict = n->d.strict;
 }

@@ -26,8 +26,7 @@
 #include "sandbox.h"
 #include "util.h"
 
-#define DEFAULT_SOCKET "/run/tern/portmap.sock"
-#define DEFAULT_PORT   111
+#define DEFAULT_PORT 111
 
 struct portmapd {
 	struct daemon d;
@@ -85,16 +84,6 @@ set_register(void *arg, const char *value)
 	return policy_add(&((struct portmapd *)arg)->pm.policy, value);
 }
 
-static const char *
-set_limit(void *arg, const char *name, const char *value)
-{
-	const char *why = NULL;
-
-	(void)rpc_limits_set(&((struct portmapd *)arg)->limits, name, value,
-	    &why);
-	return why;
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'c', "compat", "path", "also serve rpcbind's local protocol here", set_compat },
@@ -121,7 +110,8 @@ read_options(struct portmapd *p, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = set_limit,
+		.set_limit = rpc_limits_set,
+		.limits = &p->limits,
 		.arg = p,
 	};
 
@@ -141,8 +131,6 @@ read_options(struct portmapd *p, int argc, char *argv[])
 	p->limits.amplification_percent = 150;
 	p->limits.datagrams_per_second = 500;
 	daemon_options(&p->d, &spec, argc, argv);
-	if (p->d.socket == NULL)
-		p->d.socket = DEFAULT_SOCKET;
 }
 
 /* The registration socket's connection ended, and with it what it made. */

@@ -4,22 +4,28 @@
  * makes no sense is a bug and ends the process.
  * Runs in: nfsd broker, nfsd worker.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exports_load.h"
 #include "intake.h"
 #include "log.h"
+#include "util.h"
 
 void
-intake_setup(struct intake *in, const struct ipc_message *m)
+intake_setup(void *intake, struct ipc_message *m)
 {
+	struct intake *in = intake;
+
 	memcpy(&in->setup, m->data, sizeof(in->setup));
 	in->has_setup = true;
 }
 
 void
-intake_exports(struct intake *in, const struct ipc_message *m)
+intake_exports(void *intake, struct ipc_message *m)
 {
+	struct intake *in = intake;
 	size_t i;
 
 	if (in->next != NULL)
@@ -33,8 +39,9 @@ intake_exports(struct intake *in, const struct ipc_message *m)
 }
 
 void
-intake_root(struct intake *in, struct ipc_message *m)
+intake_root(void *intake, struct ipc_message *m)
 {
+	struct intake *in = intake;
 	struct nfsd_roots roots;
 	uint32_t i;
 
@@ -51,8 +58,9 @@ intake_root(struct intake *in, struct ipc_message *m)
 }
 
 void
-intake_submount(struct intake *in, struct ipc_message *m)
+intake_submount(void *intake, struct ipc_message *m)
 {
+	struct intake *in = intake;
 	struct fs_submount *sub;
 
 	if (in->next == NULL || in->nsubs == FS_SUBMOUNTS_MAX)
@@ -68,8 +76,9 @@ intake_submount(struct intake *in, struct ipc_message *m)
 }
 
 void
-intake_serve(struct intake *in)
+intake_serve(void *intake, struct ipc_message *m UNUSED)
 {
+	struct intake *in = intake;
 	struct fs_exports *x;
 
 	if (in->next == NULL)
@@ -78,5 +87,17 @@ intake_serve(struct intake *in)
 	if (x == NULL)
 		fatal("exports");
 	in->next = NULL;
-	in->serve(in->arg, x);
+	in->serve(x);
+}
+
+void
+intake_listen(struct intake *in, int channel, const struct ipc_table *messages)
+{
+	const char *why = NULL;
+	int r = ipc_serve(channel, messages, in, &why);
+
+	if (r == -1 && why != NULL)
+		fatalx("parent: %s", why);
+	if (r == 0 || (r == -1 && errno != EAGAIN))
+		exit(0); /* without a parent there is nothing to live for */
 }

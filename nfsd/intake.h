@@ -16,19 +16,27 @@ struct intake {
 	bool has_setup;
 	bool probe; /* fs_exports_new() */
 	/* A complete list; the receiver owns one use. */
-	void (*serve)(void *arg, struct fs_exports *);
-	void *arg;
+	void (*serve)(struct fs_exports *);
 	struct exports *next; /* being built */
 	int roots[EXPORTS_MAX];
 	struct fs_submount subs[FS_SUBMOUNTS_MAX];
 	size_t nsubs;
 };
 
-/* Handlers for the rows of a role; fatal when the parent makes no sense. */
-void intake_setup(struct intake *, const struct ipc_message *);
-void intake_exports(struct intake *, const struct ipc_message *);
-void intake_root(struct intake *, struct ipc_message *);
-void intake_submount(struct intake *, struct ipc_message *);
-void intake_serve(struct intake *);
+/*
+ * Handlers for the rows of a role, whose argument is its struct intake; fatal
+ * when the parent makes no sense.
+ */
+void intake_setup(void *intake, struct ipc_message *);
+void intake_exports(void *intake, struct ipc_message *);
+void intake_root(void *intake, struct ipc_message *);
+void intake_submount(void *intake, struct ipc_message *);
+void intake_serve(void *intake, struct ipc_message *);
+
+/*
+ * Serves one message of the parent; returns also when there is none yet. The
+ * process ends when the parent is gone.
+ */
+void intake_listen(struct intake *, int channel, const struct ipc_table *);
 
 #endif

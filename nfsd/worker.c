@@ -143,37 +143,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 }
 
 static void
-on_setup(void *arg UNUSED, struct ipc_message *m)
-{
-	intake_setup(&self.intake, m);
-}
-
-static void
-on_exports(void *arg UNUSED, struct ipc_message *m)
-{
-	intake_exports(&self.intake, m);
-}
-
-static void
-on_root(void *arg UNUSED, struct ipc_message *m)
-{
-	intake_root(&self.intake, m);
-}
-
-static void
-on_submount(void *arg UNUSED, struct ipc_message *m)
-{
-	intake_submount(&self.intake, m);
-}
-
-static void
-on_serve(void *arg UNUSED, struct ipc_message *m UNUSED)
-{
-	intake_serve(&self.intake);
-}
-
-static void
-set_exports(void *arg UNUSED, struct fs_exports *x)
+set_exports(struct fs_exports *x)
 {
 	if (self.fs != NULL)
 		fs_set_exports(self.fs, x);
@@ -233,11 +203,11 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[NFSD_MESSAGES] = {
-	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, on_setup },
-	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, on_exports },
-	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, on_root },
-	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, on_submount },
-	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, on_serve },
+	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, intake_setup },
+	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, intake_exports },
+	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, intake_root },
+	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, intake_submount },
+	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, intake_serve },
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
 };
@@ -248,13 +218,7 @@ static const struct ipc_table messages = { rows, nitems(rows) };
 static void
 listen_once(void)
 {
-	const char *why = NULL;
-	int r = ipc_serve(self.role->channel, &messages, NULL, &why);
-
-	if (r == -1 && why != NULL)
-		fatalx("parent: %s", why);
-	if (r == 0 || (r == -1 && errno != EAGAIN))
-		exit(0); /* without a parent there is nothing to serve */
+	intake_listen(&self.intake, self.role->channel, &messages);
 }
 
 static void

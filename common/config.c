@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The exports file between disk, log and jail.
+ * Exports file and handle key between disk, log and jail.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/stat.h>
@@ -63,8 +63,8 @@ log_change(void *arg, const char *what, const struct export *e)
 	(*changes)++;
 }
 
-void
-config_log_diff(const struct exports *before, const struct exports *after)
+static void
+log_diff(const struct exports *before, const struct exports *after)
 {
 	size_t changes = 0;
 
@@ -110,4 +110,34 @@ config_jail(const struct exports *ex, struct jail_export out[EXPORTS_MAX])
 			out[n++] = j;
 	}
 	return n;
+}
+
+bool
+config_reload(struct exports_file *current, const char *file, struct jail *jail)
+{
+	struct jail_export list[EXPORTS_MAX];
+	struct exports_file next = { .packed = -1 };
+
+	if (!config_load(&next, file, false) ||
+	    jail_update(jail, list, config_jail(next.list, list)) == -1) {
+		log_warnx("exports: not reloaded, the old ones stay in force");
+		exports_file_clear(&next);
+		return false;
+	}
+	log_diff(current->list, next.list);
+	exports_file_clear(current);
+	*current = next;
+	return true;
+}
+
+void
+config_load_key(struct fh_keys *keys, const char *file)
+{
+	uint8_t key[FH_KEY_SIZE];
+	char why[512];
+
+	if (fh_key_load(file, key, why, sizeof(why)) == -1)
+		fatalx("%s", why);
+	fh_keys_derive(keys, key);
+	explicit_bzero(key, sizeof(key));
 }

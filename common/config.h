@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The exports file as the parents of mountd and nfsd use it: load and say what
- * is wrong, say what a reload changed, tell the jail what to hold. Both do it
- * in the same words, because it is the same file.
+ * The exports file and the key as the parents of mountd and nfsd use them: load
+ * and say what is wrong, say what a reload changed, tell the jail what to hold.
+ * Both do it in the same words, because they are the same files.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef CONFIG_H
@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "exports_load.h"
+#include "fhandle.h"
 #include "jail.h"
 
 /*
@@ -21,12 +22,19 @@
  * said.
  */
 bool config_load(struct exports_file *out, const char *file, bool check);
-/* Logs "exports: added /srv/x" for each difference, or that there is none. */
-void config_log_diff(const struct exports *before, const struct exports *after);
 /*
  * What the jail is to hold; the paths are borrowed from the list. Leaves out,
  * with a warning, a "mountpoint" export while nothing is mounted on it.
  */
 size_t config_jail(const struct exports *, struct jail_export[EXPORTS_MAX]);
+/*
+ * Loads the file again, has the jail hold it and puts it in place of *current;
+ * logs "exports: added /srv/x" for each difference. False: logged, and *current
+ * stays as it was.
+ */
+bool config_reload(struct exports_file *current, const char *file,
+    struct jail *);
+/* The keys of the handle key file, which is made if missing; fatal if bad. */
+void config_load_key(struct fh_keys *, const char *file);
 
 #endif

@@ -285,19 +285,10 @@ stop(void *arg)
 static void
 reload(void *arg)
 {
-	struct jail_export list[EXPORTS_MAX];
 	struct parent *p = arg;
-	struct exports_file file = { .packed = -1 };
 
 	notify_reloading();
-	if (!config_load(&file, p->m->d.exports_file, false) ||
-	    jail_update(p->jail, list, config_jail(file.list, list)) == -1) {
-		log_warnx("exports: not reloaded, the old ones stay in force");
-		exports_file_clear(&file);
-	} else {
-		config_log_diff(p->file.list, file.list);
-		exports_file_clear(&p->file);
-		p->file = file;
+	if (config_reload(&p->file, p->m->d.exports_file, p->jail)) {
 		send_exports(p);
 		if (jail_needs_restart(p->jail))
 			role_restart(p->worker,
@@ -312,18 +303,6 @@ stats(void *arg)
 	struct parent *p = arg;
 
 	(void)role_send(p->worker, MOUNTD_STATS, NULL, 0, NULL, 0);
-}
-
-static void
-load_key(struct parent *p)
-{
-	uint8_t key[FH_KEY_SIZE];
-	char why[512];
-
-	if (fh_key_load(p->m->d.key_file, key, why, sizeof(why)) == -1)
-		fatalx("%s", why);
-	fh_keys_derive(&p->keys, key);
-	explicit_bzero(key, sizeof(key));
 }
 
 static void
@@ -352,7 +331,7 @@ prepare(struct parent *p)
 
 	if (!config_load(&p->file, p->m->d.exports_file, false))
 		fatalx("%s: not usable, see above", p->m->d.exports_file);
-	load_key(p);
+	config_load_key(&p->keys, p->m->d.key_file);
 	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);

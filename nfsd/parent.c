@@ -299,13 +299,10 @@ find_submounts(void)
 }
 
 static void
-use_exports(struct exports_file *file)
+use_exports(void)
 {
 	unsigned int i;
 
-	config_log_diff(self.file.list, file->list);
-	exports_file_clear(&self.file);
-	self.file = *file;
 	find_submounts();
 	if (choose_mode())
 		restart_all("the exports need another mode");
@@ -321,17 +318,9 @@ use_exports(struct exports_file *file)
 static void
 reload(void *arg UNUSED)
 {
-	struct jail_export list[EXPORTS_MAX];
-	struct exports_file file = { .packed = -1 };
-
 	notify_reloading();
-	if (config_load(&file, self.n->d.exports_file, false) &&
-	    jail_update(self.jail, list, config_jail(file.list, list)) == 0)
-		use_exports(&file);
-	else {
-		log_warnx("exports: not reloaded, the old ones stay in force");
-		exports_file_clear(&file);
-	}
+	if (config_reload(&self.file, self.n->d.exports_file, self.jail))
+		use_exports();
 	notify_ready();
 }
 
@@ -339,18 +328,6 @@ static void
 log_stats(void *arg UNUSED)
 {
 	parent_stats_log(&self.stats);
-}
-
-static void
-load_key(void)
-{
-	uint8_t key[FH_KEY_SIZE];
-	char why[512];
-
-	if (fh_key_load(self.n->d.key_file, key, why, sizeof(why)) == -1)
-		fatalx("%s", why);
-	fh_keys_derive(&self.keys, key);
-	explicit_bzero(key, sizeof(key));
 }
 
 static void
@@ -389,7 +366,7 @@ prepare(void)
 
 	if (!config_load(&self.file, self.n->d.exports_file, false))
 		fatalx("%s: not usable, see above", self.n->d.exports_file);
-	load_key();
+	config_load_key(&self.keys, self.n->d.key_file);
 	(void)daemon_raise_files();
 	bind_sockets();
 	self.verifier = stats_memory(sizeof(uint64_t));

@@ -50,41 +50,20 @@ static const struct sandbox_call calls[] = {
 	{ SYS_statx,             false, "mount and birth of a file" },
 };
 
-/* A 64-bit argument whose upper half the kernel ignores must not pass. */
-static const struct sandbox_rule multi_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
-	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
-	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
-};
-
-static const struct sandbox_rule squash_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
-};
-
 static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
 static const int multi_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 	CAP_SETUID, CAP_SETGID };
 /* clang-format on */
 
-#define POLICY                                                                 \
-	.role = "broker", .calls = calls, .ncalls = nitems(calls),             \
-	.no_landlock = true
-
-static const struct sandbox_policy policies[] = {
-	[FS_SQUASH] = { POLICY, .rules = squash_rules,
-	    .nrules = nitems(squash_rules), .caps = squash_caps,
-	    .ncaps = nitems(squash_caps) },
-	[FS_MULTI] = { POLICY, .rules = multi_rules,
-	    .nrules = nitems(multi_rules), .caps = multi_caps,
-	    .ncaps = nitems(multi_caps) },
-	[FS_ROOT] = { POLICY, .rules = multi_rules + 2,
-	    .nrules = nitems(multi_rules) - 2, .caps = multi_caps,
-	    .ncaps = nitems(multi_caps) },
+/* The capabilities of each mode; a plain user has none to keep. */
+static const struct {
+	const int *caps;
+	size_t ncaps;
+} modes[] = {
+	[FS_SQUASH] = { squash_caps, nitems(squash_caps) },
+	[FS_MULTI] = { multi_caps, nitems(multi_caps) },
+	[FS_ROOT] = { multi_caps, nitems(multi_caps) },
 };
-static const struct sandbox_policy rootless = { POLICY, .rules = squash_rules,
-	.nrules = nitems(squash_rules) };
 
 /* A channel that waits for a thread. */
 struct waiting {
@@ -222,10 +201,25 @@ listen_once(void)
 	intake_listen(&self.intake, self.role->channel, &messages);
 }
 
+static void
+make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
+{
+	*policy = (struct sandbox_policy){ .role = "broker",
+		.calls = calls,
+		.ncalls = nitems(calls),
+		.no_landlock = true };
+	nfsd_mode_rules(policy, setup->mode);
+	if (setup->rootless)
+		return;
+	policy->caps = modes[setup->mode].caps;
+	policy->ncaps = modes[setup->mode].ncaps;
+}
+
 int
 nfsd_broker(struct role *role)
 {
 	const struct nfsd_setup *setup = &self.intake.setup;
+	struct sandbox_policy policy;
 	struct sandbox box;
 	struct jail_view view;
 
@@ -236,9 +230,8 @@ nfsd_broker(struct role *role)
 		listen_once();
 	self.broker = broker_new(&setup->keys, setup->mode);
 	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
-	sandbox_begin(&box,
-	    setup->rootless ? &rootless : &policies[setup->mode],
-	    setup->strict);
+	make_policy(&policy, setup);
+	sandbox_begin(&box, &policy, setup->strict);
 	sandbox_set_root(&box, view.mounts, view.root);
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);

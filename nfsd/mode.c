@@ -1,11 +1,45 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which of the three modes the exports need: the fewest rights that serve them.
- * Pure.
- * Runs in: nfsd parent.
+ * Which of the three modes the exports need: the fewest rights that serve them;
+ * and whom a process may act as in each. Pure.
+ * Runs in: nfsd parent; the rules in nfsd broker, nfsd worker.
  */
+#include <sys/syscall.h>
+
 #include "exports.h"
 #include "nfsd.h"
+#include "sandbox.h"
+#include "util.h"
+
+/* clang-format off */
+/* A 64-bit argument whose upper half the kernel ignores must not pass. */
+static const struct sandbox_rule root_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+};
+
+static const struct sandbox_rule multi_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
+	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+};
+
+static const struct sandbox_rule squash_rules[] = {
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+};
+
+static const struct {
+	const char *name;
+	const struct sandbox_rule *rules;
+	size_t nrules;
+} modes[] = {
+	[FS_SQUASH] = { "squash",     squash_rules, nitems(squash_rules) },
+	[FS_MULTI]  = { "multi-user", multi_rules,  nitems(multi_rules) },
+	[FS_ROOT]   = { "root",       root_rules,   nitems(root_rules) },
+};
+/* clang-format on */
 
 enum fs_mode
 nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
@@ -39,9 +73,12 @@ nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 const char *
 nfsd_mode_name(enum fs_mode mode, bool rootless)
 {
-	static const char *const names[] = { [FS_SQUASH] = "squash",
-		[FS_MULTI] = "multi-user",
-		[FS_ROOT] = "root" };
+	return rootless ? "rootless" : modes[mode].name;
+}
 
-	return rootless ? "rootless" : names[mode];
+void
+nfsd_mode_rules(struct sandbox_policy *policy, enum fs_mode mode)
+{
+	policy->rules = modes[mode].rules;
+	policy->nrules = modes[mode].nrules;
 }

@@ -86,8 +86,11 @@ int nfsd_broker(struct role *);
 int nfsd_check(struct nfsd *);
 
 struct exports;
+struct sandbox_policy;
 /* The least privileged mode that serves these exports, and as whom. */
 enum fs_mode nfsd_mode(const struct exports *, bool rootless, uid_t *, gid_t *);
 const char *nfsd_mode_name(enum fs_mode, bool rootless);
+/* Sets the policy's rules: the identities a process may take on. */
+void nfsd_mode_rules(struct sandbox_policy *, enum fs_mode);
 
 #endif

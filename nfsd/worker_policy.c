@@ -58,33 +58,18 @@ static const struct sandbox_call calls[] = {
 	{ SYS_utimensat,     false, "SETATTR times" },
 };
 
-/* A 64-bit argument whose upper half the kernel ignores must not pass. */
-static const struct sandbox_rule multi_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
-	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
-	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
-};
-
-static const struct sandbox_rule squash_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
-};
-
 static const int multi_caps[] = { CAP_SETUID, CAP_SETGID };
 static const int root_caps[] = { CAP_SETUID, CAP_SETGID, CAP_CHOWN,
 	CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD };
 
 static const struct {
-	const struct sandbox_rule *rules;
-	size_t nrules;
 	const int *caps;
 	size_t ncaps;
 	bool follow; /* file capabilities only while the caller is root */
 } modes[] = {
-	[FS_SQUASH] = { squash_rules, nitems(squash_rules), NULL, 0, false },
-	[FS_MULTI]  = { multi_rules, nitems(multi_rules), multi_caps, nitems(multi_caps), false },
-	[FS_ROOT]   = { multi_rules + 2, nitems(multi_rules) - 2, root_caps, nitems(root_caps) - 1, true },
+	[FS_SQUASH] = { NULL, 0, false },
+	[FS_MULTI]  = { multi_caps, nitems(multi_caps), false },
+	[FS_ROOT]   = { root_caps, nitems(root_caps) - 1, true }, /* no MKNOD */
 };
 /* clang-format on */
 
@@ -100,8 +85,7 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->calls = calls;
 	policy->ncalls = nitems(calls);
 	policy->serves = true;
-	policy->rules = modes[setup->mode].rules;
-	policy->nrules = modes[setup->mode].nrules;
+	nfsd_mode_rules(policy, setup->mode);
 	policy->caps = modes[setup->mode].caps;
 	policy->ncaps = modes[setup->mode].ncaps;
 	policy->caps_follow_fsuid = modes[setup->mode].follow;

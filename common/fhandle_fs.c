@@ -303,15 +303,6 @@ fh_fs_name_id(const struct fh_id *parent, const char *name, struct fh_id *id)
 	crypto_generichash_final(&state, id->bytes, FH_ID_SIZE);
 }
 
-uint64_t
-fh_fs_id_number(const struct fh_id *id)
-{
-	uint64_t number;
-
-	memcpy(&number, id->bytes, sizeof(number));
-	return number;
-}
-
 void
 fh_fs_from_id(const struct fh_id *id, uint16_t export_id, bool utf16,
     struct fh_plain *plain)

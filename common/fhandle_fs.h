@@ -56,8 +56,6 @@ int fh_fs_id(const struct fh_fs *, int dirfd, const char *name, struct fh_id *);
 /* Identity by name: of the root (parent NULL), or of name in parent. */
 void fh_fs_name_id(const struct fh_id *parent, const char *name,
     struct fh_id *);
-/* The file number inside an identity by number. */
-uint64_t fh_fs_id_number(const struct fh_id *);
 /* Handle content of an identity. */
 void fh_fs_from_id(const struct fh_id *, uint16_t export_id, bool utf16,
     struct fh_plain *);

@@ -97,15 +97,6 @@ notify_watchdog(void)
 	tell("WATCHDOG=1");
 }
 
-void
-notify_status(const char *status)
-{
-	char text[256];
-
-	(void)snprintf(text, sizeof(text), "STATUS=%s", status);
-	tell(text);
-}
-
 uint64_t
 notify_watchdog_usec(void)
 {

@@ -16,8 +16,6 @@ void notify_ready(void);
 void notify_reloading(void);
 void notify_stopping(void);
 void notify_watchdog(void);
-/* One line for systemctl status. */
-void notify_status(const char *text);
 /* How often to call notify_watchdog(); 0: not asked for. */
 uint64_t notify_watchdog_usec(void);
 

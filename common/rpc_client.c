@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One call and its reply: see rpc_client.h.
- * Runs in: parents (registration), tests.
+ * Runs in: tests.
  */
 #include <sys/socket.h>
 #include <sys/uio.h>

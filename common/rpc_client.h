@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One call, one reply, with a deadline: what registration and the tests need.
+ * One call, one reply, with a deadline: what tests and benchmarks need.
  * The reply is hostile until decoded: same cursor, same limits.
- * Runs in: parents (registration), tests.
+ * Runs in: tests.
  */
 #ifndef RPC_CLIENT_H
 #define RPC_CLIENT_H

@@ -77,9 +77,7 @@ sandbox_begin(struct sandbox *box, const struct sandbox_policy *policy,
 
 	*box = (struct sandbox){ .policy = policy, .strict = strict };
 	sandbox_set_root(box, "shared", "none");
-	if (policy->keep_network)
-		box->network = "open";
-	else if (unshare(CLONE_NEWNET) == 0)
+	if (unshare(CLONE_NEWNET) == 0)
 		box->network = "closed";
 	else {
 		error = errno;

@@ -25,8 +25,6 @@
 #include <stdint.h>
 
 #define SANDBOX_CALLS_MAX 160
-#define SANDBOX_RULES_MAX 16
-#define SANDBOX_PATHS_MAX 1024
 
 /* One permitted system call. rare: not seen in every run (tests/system). */
 struct sandbox_call {
@@ -73,7 +71,6 @@ struct sandbox_policy {
 	uint64_t file_rights;
 	const int *paths;
 	size_t npaths;
-	bool keep_network; /* does not get an empty network namespace */
 };
 
 #define SANDBOX_FILES_READ  0x1u /* open for reading, list */
@@ -90,7 +87,7 @@ struct sandbox {
 	int landlock; /* ABI, 0: not in force */
 	size_t calls;
 	/* "closed": empty, our own; "loopback": what the service manager gave
-	 * has nothing else; "filtered": no call to open a socket; "open" */
+	 * has nothing else; "filtered": no call to open a socket */
 	const char *network;
 	char missing[512]; /* "; "-separated */
 };
@@ -104,13 +101,11 @@ void sandbox_dies_with_parent(void);
  * jail, which may bring a user namespace. */
 void sandbox_begin(struct sandbox *, const struct sandbox_policy *,
     bool strict);
-/* For the line at start: from jail_label() and jail_enter(). */
+/* For the line at start: from struct jail_view. */
 void sandbox_set_root(struct sandbox *, const char *mounts, const char *root);
 /* Notes that a layer is not in force; the warning names it. */
 void sandbox_missing(struct sandbox *, const char *what, const char *why);
 void sandbox_enter(struct sandbox *);
-/* Was the capability there to be kept? (it is not in many containers) */
-bool sandbox_has_cap(const struct sandbox *, int cap);
 /*
  * Loads the filters and writes "sandbox: mounts=private chroot=/srv/x
  * caps=setuid,setgid landlock=7 seccomp=54 net=closed", and one warning with

@@ -162,9 +162,3 @@ sandbox_caps_text(const struct sandbox *box, char *out, size_t size)
 	}
 	return out;
 }
-
-bool
-sandbox_has_cap(const struct sandbox *box, int cap)
-{
-	return (box->caps & BIT(cap)) != 0;
-}

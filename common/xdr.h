@@ -74,7 +74,7 @@ size_t xdr_out_left(const struct xdr_out *);
 /* Overwrites a word written before, e.g. a count known only at the end. */
 void xdr_patch_u32(struct xdr_out *, size_t at, uint32_t);
 
-/* Bytes of XDR padding behind len bytes, and len with it. */
+/* Bytes of XDR padding behind len bytes. */
 static inline size_t
 xdr_pad(size_t len)
 {

@@ -247,8 +247,8 @@ must_wait(struct call_ctx *ctx, const struct fs_export *e)
 	return true;
 }
 
-int
-fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+static int
+ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
 	struct fs_thread *t = ctx->thread;
@@ -317,7 +317,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct fs_obj *obj)
 	struct stat st;
 	int fd;
 
-	fd = fs_ask_open(ctx, fh, BROKER_PATH, &readable);
+	fd = ask_open(ctx, fh, BROKER_PATH, &readable);
 	if (fd == -1)
 		return fs_status(ctx, errno);
 	if (fstat(fd, &st) == -1) {
@@ -351,8 +351,9 @@ asks(const struct fs_thread *t, int fd, const struct stat *st, int mode)
 		   AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-int
-fs_rights(struct fs_thread *t, struct fs_entry *entry, int fd,
+/* What the kernel grants the caller, remembered by ctime. */
+static int
+rights(struct fs_thread *t, struct fs_entry *entry, int fd,
     const struct stat *st, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
@@ -393,10 +394,10 @@ may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
 		return true;
 	if ((want & FS_LIST) == 0 && obj->st.st_uid == t->cred.uid)
 		return true;
-	if (fs_rights(t, obj->entry, obj->fd, &obj->st, need) == need)
+	if (rights(t, obj->entry, obj->fd, &obj->st, need) == need)
 		return true;
 	return (want & (FS_READ | FS_WRITE)) == FS_READ &&
-	    fs_rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
+	    rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
 }
 
 /* The descriptor for what is wanted: one that is there, or the broker's. */
@@ -413,7 +414,7 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 	fd = ask == BROKER_LIST ? fs_cache_lend(cache, obj->entry) :
 				  fs_cache_fd(cache, obj->entry, slot_of(ask));
 	if (fd == -1) {
-		fd = fs_ask_open(ctx, &obj->entry->fh, ask, &readable);
+		fd = ask_open(ctx, &obj->entry->fh, ask, &readable);
 		if (fd == -1)
 			return fs_status(ctx, errno);
 		if (ask != BROKER_LIST) {
@@ -548,7 +549,7 @@ fs_access(struct call_ctx *ctx, const struct fs_obj *obj, int mode)
 		mode &= ~W_OK;
 	return mode == 0 ?
 	    0 :
-	    fs_rights(ctx->thread, obj->entry, obj->fd, &obj->st, mode);
+	    rights(ctx->thread, obj->entry, obj->fd, &obj->st, mode);
 }
 
 bool
@@ -567,10 +568,4 @@ uint32_t
 fs_uid(const struct call_ctx *ctx)
 {
 	return ctx->uid;
-}
-
-uint32_t
-fs_gid(const struct call_ctx *ctx)
-{
-	return ctx->gid;
 }

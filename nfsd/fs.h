@@ -111,9 +111,8 @@ int fs_access(struct call_ctx *, const struct fs_obj *, int mode);
 bool fs_is_root(const struct call_ctx *);
 /* May he make device nodes? (unsquashed root, where the administrator said) */
 bool fs_may_mknod(const struct call_ctx *);
-/* The caller's identity after squashing. */
+/* The caller's user after squashing. */
 uint32_t fs_uid(const struct call_ctx *);
-uint32_t fs_gid(const struct call_ctx *);
 /*
  * A name of the file that gone describes (as it was before) was removed from
  * dir: when it was the last one, cached descriptors must go, or they would keep

@@ -102,16 +102,9 @@ enum nfsstat fs_status(struct call_ctx *, int error);
 const struct export_client *fs_client(struct fs_thread *,
     const struct fs_export *, bool utf16, const struct rpc_peer *);
 /* Asks the broker; again after an eviction or a restart. */
-int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
-    bool *readable);
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
 /* May the caller execute a regular file? (fs_exec.c) */
 bool fs_executes(const struct fs_thread *, int fd, const struct stat *);
-bool fs_acl_executes(const struct fs_cred *, const struct stat *,
-    const void *acl, size_t len);
-/* What the kernel grants the caller, remembered by ctime. */
-int fs_rights(struct fs_thread *, struct fs_entry *, int fd,
-    const struct stat *, int asked);
 
 #endif

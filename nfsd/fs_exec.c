@@ -59,9 +59,9 @@ in_group(const struct fs_cred *cred, uint32_t gid)
 	return false;
 }
 
-bool
-fs_acl_executes(const struct fs_cred *cred, const struct stat *st,
-    const void *acl, size_t len)
+static bool
+acl_executes(const struct fs_cred *cred, const struct stat *st, const void *acl,
+    size_t len)
 {
 	const struct posix_acl_xattr_header *head = acl;
 	const struct posix_acl_xattr_entry *e;
@@ -130,6 +130,6 @@ fs_executes(const struct fs_thread *t, int fd, const struct stat *st)
 	if (t->cred.uid == 0 && t->acting.switches)
 		return true;
 	n = read_acl(fd, acl, sizeof(acl));
-	return n > 0 ? fs_acl_executes(&t->cred, st, acl, (size_t)n) :
+	return n > 0 ? acl_executes(&t->cred, st, acl, (size_t)n) :
 		       mode_executes(&t->cred, st);
 }

@@ -86,8 +86,8 @@ find_id(const struct fs_exports *x, uint16_t id)
 	return NULL;
 }
 
-uint16_t
-fs_submount_id(const char *path)
+static uint16_t
+submount_id(const char *path)
 {
 	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern submount";
 	uint8_t out[crypto_shorthash_BYTES];
@@ -103,7 +103,7 @@ static void
 add_submount(struct fs_exports *x, const struct fs_submount *sub, bool probe)
 {
 	struct fs_export *e = &x->list[x->n], *outer = &x->list[sub->index];
-	uint16_t id = fs_submount_id(sub->path);
+	uint16_t id = submount_id(sub->path);
 	char *path = strdup(sub->path);
 
 	if (path == NULL || find_id(x, id) != NULL) {

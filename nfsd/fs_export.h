@@ -75,8 +75,6 @@ struct fs_exports {
  */
 struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
     const struct fs_submount *subs, size_t nsubs, bool probe);
-/* The id of a submount, from its path. */
-uint16_t fs_submount_id(const char *path);
 /* One more user; one less, and the last frees. */
 struct fs_exports *fs_exports_use(struct fs_exports *);
 void fs_exports_done(struct fs_exports *);

@@ -101,8 +101,9 @@ set_owner(int fd, const struct nfs_sattr *s)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 }
 
-enum nfsstat
-ops_apply(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
+/* Owner, mode, times (not size) of fd; type is its st_mode. */
+static enum nfsstat
+apply(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
     mode_t type)
 {
 	bool directory = S_ISDIR(type);
@@ -132,7 +133,7 @@ ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
 	/* mkdir(2) takes no setgid bit; the other bits are there already. */
 	rest.set_mode =
 	    S_ISDIR(type) && s->set_mode && (s->mode & S_ISGID) != 0;
-	return ops_apply(ctx, fd, &rest, type);
+	return apply(ctx, fd, &rest, type);
 }
 
 /* Size first: it may fail for want of space, before anything is changed. */
@@ -141,7 +142,7 @@ change(struct call_ctx *ctx, struct fs_obj *obj, const struct nfs_sattr *s)
 {
 	if (s->set_size && ftruncate(obj->fd, (off_t)s->size) == -1)
 		return nfs_status(errno);
-	return ops_apply(ctx, obj->fd, s, obj->st.st_mode);
+	return apply(ctx, obj->fd, s, obj->st.st_mode);
 }
 
 /* Why nothing is to be changed, or NFS_OK. */

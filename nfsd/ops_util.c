@@ -14,8 +14,8 @@ ops_post(struct nfs_post *post, const struct fs_obj *obj, const struct stat *st)
 	post->has = true;
 }
 
-void
-ops_wcc_before(struct nfs_wcc *wcc, const struct fs_obj *obj)
+static void
+wcc_before(struct nfs_wcc *wcc, const struct fs_obj *obj)
 {
 	wcc->has_before = true;
 	wcc->size = (uint64_t)obj->st.st_size;
@@ -57,7 +57,7 @@ ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 
 	status = ops_open(ctx, fh, want | FS_MODIFY, obj, &wcc->after);
 	if (status == NFS_OK)
-		ops_wcc_before(wcc, obj);
+		wcc_before(wcc, obj);
 	return status;
 }
 

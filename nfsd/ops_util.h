@@ -25,7 +25,6 @@ enum nfsstat ops_open_change(struct call_ctx *, const struct fh *,
 
 /* Attributes st of obj, or of something found in it. */
 void ops_post(struct nfs_post *, const struct fs_obj *, const struct stat *st);
-void ops_wcc_before(struct nfs_wcc *, const struct fs_obj *);
 /* Asks for the attributes again. */
 void ops_wcc_after(struct nfs_wcc *, struct fs_obj *);
 
@@ -34,10 +33,10 @@ void ops_wcc_after(struct nfs_wcc *, struct fs_obj *);
  * directory are root's alone, and only when he is not squashed.
  */
 mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
-/* Owner, mode, times (not size) of fd; type is its st_mode. */
-enum nfsstat ops_apply(const struct call_ctx *, int fd,
-    const struct nfs_sattr *, mode_t type);
-/* Owner and times of something just made, where the maker may set them. */
+/*
+ * Owner and times of something just made, where the maker may set them; type
+ * is its st_mode.
+ */
 enum nfsstat ops_apply_new(const struct call_ctx *, int fd,
     const struct nfs_sattr *, mode_t type);
 

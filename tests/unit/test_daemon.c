@@ -401,7 +401,6 @@ test_manager(void)
 	send_signal(SIGUSR1);
 	send_signal(SIGTERM);
 	cmp_ok(told, "==", 7, "TERM, HUP and USR1 reach their handlers");
-	notify_status("busy");
 	event_base_free(base);
 	(void)close(fd);
 	(void)unlink(path);

@@ -77,6 +77,11 @@ for fs in "${!where[@]}"; do
 done
 
 # A number that is used again: never the new file.
+# A search that found nothing lately is not repeated at once: JUKEBOX.
+judged() { # HANDLE
+	got=$(nfs read "$1" 0 100)
+	[ "$got" != JUKEBOX ]
+}
 for fs in "${!where[@]}"; do
 	d=${where[$fs]}
 	echo old >"$d/reused"
@@ -87,8 +92,7 @@ for fs in "${!where[@]}"; do
 		echo new >"$d/new$n"
 		[ "$(inode "$d/new$n")" = "$i" ] && break
 	done
-	got=$(nfs read "$old" 0 100)
-	[ "$got" = JUKEBOX ] && sleep 2.5 && got=$(nfs read "$old" 0 100)
+	wait_for 10 judged "$old"
 	is "$got" STALE "$fs: a removed file is not what has its number now"
 	if [ "$(inode "$d/new$n")" = "$i" ]; then
 		is "$(nfs read "$(nfs lookup "${root[$fs]}" "new$n")" 0 9)" new \

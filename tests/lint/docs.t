@@ -31,6 +31,11 @@ for paper in $papers; do
 	done
 done | none 'targets named in documents exist'
 
+for folder in tests/*/; do
+	grep -q "^| \`${folder%/}\` |" HACKING.md ||
+	    echo "HACKING.md: no row for ${folder%/}"
+done | none 'every folder of tests is explained'
+
 # shellcheck disable=SC2086 # a list of names
 awk '/^#+ / { if (depth && length($1) <= depth && !text)
 		print FILENAME ": empty: " head
@@ -39,7 +44,7 @@ awk '/^#+ / { if (depth && length($1) <= depth && !text)
 
 grep -oE '^[a-z-]+:' GNUmakefile | tr -d : | sort -u | while read -r target; do
 	case $target in
-	all | help | unit | fresh | packages | ready | link | check) continue ;;
+	all | help | unit | packages | ready | check) continue ;;
 	esac
 	grep -q "echo '[a-z ]*\<$target\>\|; $target \|$target undoes" GNUmakefile ||
 	    echo "make help does not mention $target"

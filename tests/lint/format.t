@@ -15,7 +15,6 @@ fi
 sources | xargs -r awk '
 	/clang-format off/ { open = FNR }
 	/clang-format on/ { open = 0 }
-	ENDFILE { }
 	FNR == 1 && NR > 1 && last { print name ":" last ": never on again" }
 	{ last = open; name = FILENAME }
 	FNR == 1 { open = 0 }

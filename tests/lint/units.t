@@ -20,7 +20,7 @@ exposed() { # UNIT TENTHS
 	systemd-analyze security --offline=yes --no-pager --threshold="$2" \
 	    "$scratch/$1.service" >"$scratch/out" 2>&1 || tail -n 1 "$scratch/out"
 }
-exposed tern-portmapd 8 | none 'exposure of portmapd is at most 0.8'
+exposed tern-portmapd 6 | none 'exposure of portmapd is at most 0.6'
 exposed tern-mountd 25 | none 'exposure of mountd is at most 2.5'
 exposed tern-nfsd 30 | none 'exposure of nfsd is at most 3.0'
 

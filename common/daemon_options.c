@@ -182,17 +182,15 @@ add_rows(struct options *o, const struct daemon_option *rows, size_t n,
 static void
 print_row(FILE *to, const struct daemon_option *row, const char *lead)
 {
-	char left[64];
+	const char *value = row->value != NULL ? row->value : "";
+	const char *joint = *value == '\0' ? "" : *lead == '-' ? " " : "=";
+	char letter[8] = "", left[96];
 
 	if (row->letter != 0)
-		(void)snprintf(left, sizeof(left), "-%c, --%s", row->letter,
-		    row->name);
-	else
-		(void)snprintf(left, sizeof(left), "%s%s", lead, row->name);
-	(void)fprintf(to, "  %s%s%-*s %s\n", left,
-	    row->value != NULL ? (lead[0] == '-' ? " " : "=") : "",
-	    (int)(34 - strlen(left)), row->value != NULL ? row->value : "",
-	    row->help);
+		(void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	(void)snprintf(left, sizeof(left), "%s%s%s%s%s", letter, lead,
+	    row->name, joint, value);
+	(void)fprintf(to, "  %-34s %s\n", left, row->help);
 }
 
 static void

@@ -4,7 +4,7 @@
  * stop. To standard error in the foreground (with <N> prefixes when that is the
  * journal), else to syslog. Text that came from a peer must pass log_text().
  * Runs in: every process. After the sandbox is closed only what is already
- * open is used (log_init connects to syslog at once).
+ * open is used (log_to_syslog connects at once).
  */
 #ifndef LOG_H
 #define LOG_H
@@ -19,7 +19,7 @@
 void log_init(const char *name);
 /* The role shown after the name: "nfsd: worker". */
 void log_role(const char *role);
-/* From now on to syslog; called when the daemon detaches. */
+/* From now on to syslog, if there is one; called when the daemon detaches. */
 void log_to_syslog(void);
 /* 0 normal, 1 debug, 2 every request. */
 void log_set_verbose(int level);

@@ -13,7 +13,7 @@ if [ -n "${LONG:-}" ]; then
 	kernel_test 3 tcp ac 10 1500 "${all_work[@]}"
 	kernel_test 3 tcp noac 1 700 "${all_work[@]}"
 else
-	kernel_test 3 tcp ac 1 110 mountnfs posix copytree openfiles append \
+	kernel_test 3 tcp ac 1 400 mountnfs posix copytree openfiles append \
 	    names fsx stress
 fi
 done_testing

@@ -35,7 +35,7 @@ judge() { # NAME DESCRIPTION LEAST-NUMBER-OF-PACKETS
 	local seen bad
 	seen=$(tshark -r "$T/$1.pcap" -Y rpc 2>/dev/null | wc -l)
 	[ "$seen" -ge "$3" ]
-	ok $? "$2: $seen RPC packets" || diag "$(cat "$T/capture.out")"
+	ok $? "$2: $seen RPC packets" || diag "$(head -c 2000 "$T/capture.out" | tr -d '\0')"
 	bad=$(tshark -r "$T/$1.pcap" -o tcp.check_checksum:FALSE \
 	    -Y '_ws.malformed || (_ws.expert.severity >= 0x800000 && rpc)' \
 	    2>/dev/null | head -n 5)
@@ -52,10 +52,10 @@ names() {
 	showmount -a 127.0.0.1
 	nfs-ls "nfs://127.0.0.1$T/x"
 	nfs-cp "$load" "nfs://127.0.0.1$T/x/copied"
-	nfs-cat "nfs://127.0.0.1$T/x/copied"
+	nfs-cat "nfs://127.0.0.1$T/x/copied" >/dev/null
 }
 capture names names
-judge names 'portmap, mount and libnfs' 100
+judge names 'portmap, mount and libnfs' 50
 # one request at a time: tshark loses its place in large pipelined streams
 some() { # FLAGS...
 	local w

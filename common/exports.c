@@ -161,6 +161,17 @@ exports_client(const struct export *e, const struct addr *host,
 }
 
 bool
+exports_speaks(const struct export *e, enum export_names names)
+{
+	size_t i;
+
+	for (i = 0; i < e->nclients; i++)
+		if (e->clients[i].options.names == names)
+			return true;
+	return false;
+}
+
+bool
 exports_port_ok(const struct export_client *c, const struct addr *host)
 {
 	return c->options.insecure || host->port < PORT_RESERVED;

@@ -110,6 +110,8 @@ bool exports_clean_path(const char *path, size_t len,
  */
 const struct export_client *exports_client(const struct export *,
     const struct addr *host, enum export_names);
+/* Does any client of the export speak this dialect? */
+bool exports_speaks(const struct export *, enum export_names);
 /* Does the port rule ("secure") hold? */
 bool exports_port_ok(const struct export_client *, const struct addr *host);
 

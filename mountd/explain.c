@@ -66,17 +66,12 @@ explain_path(const struct exports *ex, const char *path,
 	printf("\n");
 }
 
-/* Does anybody get this export in this dialect? */
+/* Is there anything to say? Of an export for nobody, once. */
 static bool
 has_face(const struct export *e, enum export_names names)
 {
-	size_t i;
-
-	for (i = 0; i < e->nclients; i++) {
-		if (e->clients[i].options.names == names)
-			return true;
-	}
-	return names == NAMES_BYTES && e->nclients == 0;
+	return exports_speaks(e, names) ||
+	    (names == NAMES_BYTES && e->nclients == 0);
 }
 
 static void

@@ -13,19 +13,6 @@
 #include "seal.h"
 #include "util.h"
 
-/* Does any client of the export speak this dialect? */
-static bool
-speaks(const struct export *e, enum export_names names)
-{
-	size_t i;
-
-	for (i = 0; i < e->nclients; i++) {
-		if (e->clients[i].options.names == names)
-			return true;
-	}
-	return false;
-}
-
 void
 seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
     int root, const struct fh_keys *keys)
@@ -47,7 +34,7 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 	s->mount_id = fh_fs_mount(root);
 	m->slow = !fh_fs_is_fast(&s->fs);
 	for (i = 0; i < nitems(dialects); i++) {
-		if (!speaks(e, dialects[i]))
+		if (!exports_speaks(e, dialects[i]))
 			continue;
 		if (fh_fs_root(&s->fs, root, e->id,
 			dialects[i] == NAMES_UTF16LE, &plain) == -1) {
@@ -94,7 +81,8 @@ seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
 	struct stat st;
 
 	if (s == NULL || s->conf == NULL ||
-	    !speaks(s->conf, ask->utf16 ? NAMES_UTF16LE : NAMES_BYTES) ||
+	    !exports_speaks(s->conf,
+		ask->utf16 ? NAMES_UTF16LE : NAMES_BYTES) ||
 	    memchr(ask->below, '\0', sizeof(ask->below)) == NULL ||
 	    fstat(fd, &st) == -1 ||
 	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||

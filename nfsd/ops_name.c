@@ -120,22 +120,29 @@ take_away(struct call_ctx *ctx, const struct fs_obj *dir,
 	return NFS_OK;
 }
 
-void
-op_remove(struct call_ctx *ctx, const struct call_args *args,
-    struct call_res *res)
+/* dots: the answer for "." and "..". */
+static void
+remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
+    enum nfsstat dots, struct call_res *res)
 {
-	const struct nfs_place *at = &args->place;
 	struct fs_obj dir;
 
 	res->status = ops_open_change(ctx, &at->dir, FS_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	if (nfs_name_is_dots(&at->name))
-		res->status = NFSERR_ACCES;
+		res->status = dots;
 	else
-		res->status = take_away(ctx, &dir, &at->name, 0);
+		res->status = take_away(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
 	fs_close(&dir);
+}
+
+void
+op_remove(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	remove_name(ctx, &args->place, 0, NFSERR_ACCES, res);
 }
 
 /* RFC 1813, 3.3.13 wants INVAL for "." and EXIST for "..". */
@@ -143,19 +150,10 @@ void
 op_rmdir(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	const struct nfs_place *at = &args->place;
-	struct fs_obj dir;
+	bool dot = strcmp(args->place.name.str, ".") == 0;
 
-	res->status = ops_open_change(ctx, &at->dir, FS_DIR, &dir, &res->wcc);
-	if (res->status != NFS_OK)
-		return;
-	if (nfs_name_is_dots(&at->name))
-		res->status =
-		    at->name.str[1] == '\0' ? NFSERR_INVAL : NFSERR_EXIST;
-	else
-		res->status = take_away(ctx, &dir, &at->name, AT_REMOVEDIR);
-	ops_wcc_after(&res->wcc, &dir);
-	fs_close(&dir);
+	remove_name(ctx, &args->place, AT_REMOVEDIR,
+	    dot ? NFSERR_INVAL : NFSERR_EXIST, res);
 }
 
 static enum nfsstat

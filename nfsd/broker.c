@@ -2,7 +2,8 @@
 /*
  * The broker's answers. Data descriptors are opened only for regular files and
  * directories, after an O_PATH descriptor has shown the type, with flags from
- * one table; no flag, path or length of the worker's reaches a system call.
+ * one table. Of the worker's own no flag and no path reaches a system call, and
+ * a name only when it is one clean component.
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #include <sys/stat.h>
@@ -21,6 +22,9 @@
 #include "ipc.h"
 #include "log.h"
 #include "util.h"
+
+_Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "a caller's groups fit");
+_Static_assert(BROKER_SEAL_MAX <= IPC_FDS_MAX, "one message carries them");
 
 struct broker {
 	pthread_mutex_t lock; /* of exports, the pointer */

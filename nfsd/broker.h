@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The broker: turns a sealed handle into a descriptor and a descriptor into a
- * sealed handle, and nothing else. It believes nothing a worker says: the tag is
- * checked again under a key no worker has, the export must exist, the user
- * must be one the export can produce, the flags are the broker's own. Writing
- * is decided by the kernel for that user, except that the owner of a regular
- * file may write it whatever its mode (RFC 1813, 4.4).
+ * sealed handle, and gives a file another name, which no worker may by
+ * descriptor. It believes nothing a worker says: the tag is checked again
+ * under a key no worker has, the export must exist, the user must be one the
+ * export can produce, the flags are the broker's own. Writing is decided by the
+ * kernel for that user, except that the owner of a regular file may write it
+ * whatever its mode (RFC 1813, 4.4).
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #ifndef BROKER_H

@@ -2,7 +2,7 @@
 /*
  * What a worker's thread asks the broker, and the answers: one question at a
  * time on a channel of its own. Both sides check every length. The sizes are
- * fixed but for the names behind a broker_seal.
+ * fixed but for the names behind a broker_seal or broker_link.
  * Runs in: nfsd worker (asks), nfsd broker (answers).
  */
 #ifndef BROKER_PROTO_H

@@ -23,6 +23,9 @@
 #define NFSD_ROOTS	 64 /* descriptors in one message */
 #define NFSD_STOP_MS	 5000 /* for what is in flight when we stop */
 
+_Static_assert(NFSD_ROOTS <= IPC_FDS_MAX && NFSD_THREADS_MAX < IPC_FDS_MAX,
+    "one message carries them");
+
 /* Inherited descriptors of a role. */
 enum nfsd_fd {
 	NFSD_FD_JAIL,

@@ -38,6 +38,8 @@
 #define FILES_DEFAULT 32768 /* descriptors kept open */
 #define DRAIN_MS      20 /* how often we look whether all is answered */
 
+_Static_assert(NFSD_THREADS_MAX == FS_THREADS_MAX, "the door knows them all");
+
 static struct {
 	struct role *role;
 	struct intake intake;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Inside the exports parser: what exports_parse.c (lines), exports_option.c
- * (options), exports_host.c (clients) and exports_finish.c share. Nobody else includes this.
+ * (options), exports_host.c (clients) and exports_finish.c share. Nobody else
+ * includes this.
  * Runs in: wherever exports_parse() does.
  */
 #ifndef EXPORTS_PARSE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The mount list on disk, so that it survives a restart: one line "address
- * path" each, with \ooo as in the exports file, beside the key. Written whole, a second
- * after a change at the latest; losing it loses nothing but showmount -a.
+ * path" each, with \ooo as in the exports file, beside the key. Written whole, a
+ * second after a change at the latest; losing it loses nothing but showmount -a.
  * Runs in: mountd parent.
  */
 #ifndef LIST_FILE_H

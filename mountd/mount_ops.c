@@ -210,8 +210,9 @@ add_group(struct mount_listing *l, const struct export_client *c)
 }
 
 /*
- * One face of an export that is there: its path and aliases, with the entry that decides for
- * this host, or with all. A player knows the aliases and nothing else.
+ * One face of an export that is there: its path and aliases, with the entry
+ * that decides for this host, or with all. A player knows the aliases and
+ * nothing else.
  */
 static void
 list_face(struct mount_state *s, const struct export *e,

@@ -69,9 +69,9 @@ struct fs_exports {
 
 /*
  * Takes over conf, and the descriptors in roots (one for each export, -1:
- * missing) and in subs. probe: find out how files are named (broker; a worker may not open
- * by handle and learns it from the handles). NULL: no memory; then nothing was
- * taken.
+ * missing) and in subs. probe: find out how files are named (broker; a
+ * worker may not open by handle and learns it from the handles). NULL: no
+ * memory; then nothing was taken.
  */
 struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
     const struct fs_submount *subs, size_t nsubs, bool probe);

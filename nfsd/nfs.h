@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Numbers of NFS version 2 (RFC 1094) and version 3 (RFC 1813), and the shapes
- * both share: attributes, names, what is to be set. Statuses are the version 3 set; version 2 codes have
- * the same numbers where shared and nfs2_status() folds the rest.
+ * both share: attributes, names, what is to be set. Statuses are the version
+ * 3 set; version 2 codes have the same numbers where shared and nfs2_status()
+ * folds the rest.
  * Runs in: nfsd worker, tests.
  */
 #ifndef NFS_H

@@ -211,7 +211,7 @@ def many_registrations(w):
 def flood(w):
     message = call(PMAP, 2, 3, u32(100003, 3, 6, 0))
     socks = [w.udp(PMAP, source=(f"127.0.1.{i}", 0)) for i in range(1, 100)]
-    slowest, end = 0.0, time.monotonic() + 2
+    spans, end = [], time.monotonic() + 2
     while time.monotonic() < end:
         for s in socks:
             for _ in range(20):
@@ -219,10 +219,11 @@ def flood(w):
         started = time.monotonic()
         with w.tcp(PMAP) as t:
             t.rpc(call(PMAP, 2, 0))
-        slowest = max(slowest, time.monotonic() - started)
+        spans.append(time.monotonic() - started)
     for s in socks:
         s.close()
-    w.true(slowest < 0.25, f"TCP query took {slowest:.3f} s")
+    middle = sorted(spans)[len(spans) // 2]
+    w.true(middle < 0.05, f"TCP queries took {middle:.3f} s")
 
 
 @case(31, "GETADDR with malformed netids and addresses: empty or refused")

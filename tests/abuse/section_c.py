@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: ISC
 """C. mountd. Property tests of prefixes (39) are in tests/unit."""
-import os
-import struct
 import time
 
 from harness import case
 from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Closed, Nfs3, call,
                   mount3, opaque, u32)
-
-REFUSALS = (NOENT, ACCES, NAMETOOLONG, 20, 22)
+from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Nfs3, call, mount3,
+                  opaque, u32) 20, 22)
 
 
 def mnt(w, path, **more):

@@ -36,13 +36,11 @@ def raise_files():
 def idle(w):
     count = min(10000 if w.long else 2000, raise_files() - 200)
     held = open_many(w, count, "127.0.0.66")
-    started = time.monotonic()
     with w.tcp(source=("127.0.0.67", 0)) as t:
         t.rpc(call(NFS, 3, 0))
-    took = time.monotonic() - started
+    w.answers_in(0.1)
     for t in held:
         t.close()
-    w.true(took < 0.2, f"another host waited {took:.3f} s")
 
 
 @case(105, "headers at one byte per second are closed at the deadline",
@@ -80,7 +78,7 @@ def half_writes(w):
             pass
     grown = w.snapshot()[1] - before
     w.true(grown < 80 * 1024, f"memory grew by {grown} KiB")
-    w.true(w.null_seconds() < 0.5, "another client waits")
+    w.answers_in(0.5)
     for t in held:
         t.close()
 

@@ -7,8 +7,8 @@ import time
 
 import calls
 from harness import case
-from wire import (AUTH_SYS, MOUNT, NFS, NOBODY, OK, PMAP, Closed, Nfs3,
-                  Reply, auth_sys, call, opaque, record, u32, u64)
+from wire import (AUTH_SYS, MOUNT, NFS, NOBODY, OK, PMAP, Closed, Reply,
+                  auth_sys, call, opaque, record, u32, u64)
 
 MAXIMA = {NFS: (1 << 20) + 4096, MOUNT: 8192, PMAP: 2048}
 VERSIONS = {NFS: 3, MOUNT: 3, PMAP: 2}

@@ -3,10 +3,10 @@
 import time
 
 from harness import case
-from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Closed, Nfs3, call,
-                  mount3, opaque, u32)
 from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Nfs3, call, mount3,
-                  opaque, u32) 20, 22)
+                  opaque, u32)
+
+REFUSALS = (NOENT, ACCES, NAMETOOLONG, 20, 22)
 
 
 def mnt(w, path, **more):

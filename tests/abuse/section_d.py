@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: ISC
 """D. Handles and export escape."""
 import os
-import time
 
 from harness import case
 from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NOENT, NOTDIR, OK, STALE,
-                  NFS, call, entries3, entries3plus, opaque, u32, u64)
+                  entries3, entries3plus, opaque, u32)
 
 GONE = (BADHANDLE, STALE)
 

@@ -5,9 +5,8 @@ import threading
 import time
 
 from harness import case
-from wire import (ACCES, EXIST, INVAL, ISDIR, NAMETOOLONG, NOENT, NOTDIR,
-                  NOTEMPTY, OK, P2, PERM, STALE, XDEV, Closed, entries3,
-                  opaque, sattr2, u32)
+from wire import (ACCES, EXIST, INVAL, NAMETOOLONG, NOENT, NOTDIR, NOTEMPTY,
+                  OK, STALE, XDEV, Closed, entries3, opaque, sattr2, u32)
 
 BAD_NAMES = (b"", b".", b"..", b"a/b", b"a\0b", b"/etc/passwd", b"../x")
 

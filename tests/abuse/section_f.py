@@ -6,8 +6,8 @@ import subprocess
 import threading
 
 from harness import case
-from wire import (ACCES, INVAL, NOTSUPP, OK, P2, PERM, ROFS, AUTH_SYS, NFS,
-                  call, opaque, sattr2, u32, u64, auth_sys)
+from wire import (ACCES, INVAL, NOTSUPP, OK, PERM, ROFS, AUTH_SYS, NFS, call,
+                  opaque, sattr2, u32, auth_sys)
 
 REFUSED = (ACCES, PERM)
 

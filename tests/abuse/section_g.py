@@ -4,8 +4,8 @@ import os
 import struct
 
 from harness import case
-from wire import (BAD_COOKIE, FBIG, INVAL, NOT_SYNC, OK, TOOSMALL, entries3,
-                  opaque, sattr2, u32, u64)
+from wire import (BAD_COOKIE, FBIG, INVAL, NOT_SYNC, OK, TOOSMALL, opaque,
+                  sattr2, u32, u64)
 
 TOP = 1 << 63
 

@@ -7,9 +7,8 @@ import subprocess
 import threading
 import time
 
-from harness import case, eventually
-from wire import (NFS, OK, P3, Closed, Nfs3, call, entries3, opaque, record,
-                  sattr3, u32, u64, auth_sys)
+from harness import case
+from wire import NFS, OK, Closed, call, record, u32
 
 NOSPC, DQUOT, IO = 28, 69, 5
 

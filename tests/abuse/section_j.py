@@ -3,13 +3,12 @@
 tests/unit, the owned roles (118) in tests/system."""
 import os
 import signal
-import socket
 import subprocess
 import time
 
 from harness import case, eventually
 from section_b import as_user, unix
-from wire import MOUNT, NFS, OK, PMAP, call, mount3, record
+from wire import MOUNT, OK, PMAP, call, mount3
 
 
 @case(115, "an ordinary local user gets nothing from our sockets")

@@ -92,6 +92,7 @@ static const struct daemon_option settings[] = {
 	{ 0, "mknod", NULL, "unsquashed root may make device nodes", set_mknod },
 	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
 	{ 0, "queue-max", "bytes", "unsent replies of one connection", NULL },
+	{ 0, "record-max", "bytes", "longest call", NULL },
 	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
 	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
 	{ 0, "stats", "path", "socket that tells the statistics", set_stats },

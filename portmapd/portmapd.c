@@ -94,8 +94,14 @@ static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections in all", NULL },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
 	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
+	{ 0, "record-max", "bytes", "longest call", NULL },
+	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
 	{ 0, "register", "user:program", "this user may register this program", set_register },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
 };
 /* clang-format on */
 

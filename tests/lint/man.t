@@ -47,6 +47,14 @@ for d in portmapd mountd nfsd; do
 	} | documented man/$d.8 | none "$d(8) documents every flag and setting"
 done
 
+# "-o NAME raises the limit", say the transports, whichever daemon it is.
+grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc_conn.c common/rpc_tcp.c |
+    tr -d '"' | sort -u | while read -r name; do
+	for d in portmapd mountd nfsd; do
+		rows $d/$d.c | grep -qx "0 $name" || echo "$d: no -o $name"
+	done
+done | none 'every limit the log names is a setting'
+
 if [ -e man/tern-exports.5 ]; then
 	sed -n 's/^	{ "\([a-z0-9_]*\)", *[A-Z]*, .*/\1/p' common/exports_option.c |
 	    while read -r name; do

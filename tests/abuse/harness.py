@@ -226,6 +226,8 @@ def run(world, wanted):
             failed += 1
             print(f"not ok {count} - {name}", flush=True)
             kind = type(error).__name__
+            print(f"#   failed: {name}: {kind}: {error}", file=sys.stderr,
+                  flush=True)
             print(f"# {kind}: {error}".replace("\n", "\n# "))
             where = traceback.extract_tb(sys.exc_info()[2])[1:3]
             for frame in where:

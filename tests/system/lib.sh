@@ -39,6 +39,7 @@ ok() {
 	fi
 	_failed=$((_failed + 1))
 	echo "not ok $_tests - $2"
+	echo "#   failed: $2" >&2 # prove shows only this
 	return 1
 }
 

@@ -136,14 +136,18 @@ start_threads(void)
 	unsigned int each = self.intake.setup.threads + 1, i, n;
 	pthread_attr_t attr;
 	pthread_t thread;
+	int error;
 
 	n = (self.intake.setup.workers + 2) * each;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	for (i = 0; i < n; i++)
-		if (pthread_create(&thread, &attr, serve, NULL) != 0)
-			fatal("thread");
+	for (i = 0; i < n; i++) {
+		error = pthread_create(&thread, &attr, serve, NULL);
+		if (error != 0)
+			fatalx("thread %u of %u: %s: use fewer (-t, -w)", i + 1,
+			    n, strerror(error));
+	}
 	pthread_attr_destroy(&attr);
 	/* A thread that is still being born needs what will be forbidden. */
 	pthread_mutex_lock(&self.lock);

@@ -29,6 +29,7 @@
 
 #include <event2/event.h>
 
+#include "listen.h"
 #include "log.h"
 #include "register.h"
 #include "rpc_msg.h"
@@ -416,6 +417,22 @@ register_add(struct registration *r, uint32_t prog, uint32_t vers, bool udp,
 		return false;
 	r->n++;
 	return true;
+}
+
+void
+register_program(struct registration *r, const struct rpc_prog *prog,
+    const struct listen_set *set)
+{
+	uint32_t v;
+	size_t i;
+
+	for (i = 0; i < set->n; i++)
+		for (v = 0; v < prog->nvers; v++)
+			if (!register_add(r, prog->prog, prog->vers[v].vers,
+				set->list[i].udp, &set->list[i].at))
+				fatalx("%s: too many addresses to register: "
+				       "use fewer -a, or -R",
+				    prog->name);
 }
 
 void

@@ -28,13 +28,18 @@
 #define REGISTER_STOP_MS      1000 /* longest wait for the farewell */
 
 struct event_base;
+struct listen_set;
 struct registration;
+struct rpc_prog;
 
 /* Never NULL. path is borrowed for good. */
 struct registration *register_new(struct event_base *, const char *path);
 /* A service at a bound socket (wildcard or not). False: too many. */
 bool register_add(struct registration *, uint32_t prog, uint32_t vers, bool udp,
     const struct addr *at);
+/* Every version of the program at every socket; fatal when too many. */
+void register_program(struct registration *, const struct rpc_prog *,
+    const struct listen_set *);
 /*
  * Registers all that was added, now and after every restart of the portmapper;
  * logs one line when it has to wait, one when all is registered, and one for

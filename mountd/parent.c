@@ -308,20 +308,10 @@ stats(void *arg)
 static void
 prepare_registration(struct parent *p)
 {
-	size_t i;
-	uint32_t v;
-
 	if (p->m->d.no_register)
 		return;
 	p->registration = register_new(p->base, p->m->d.socket);
-	for (i = 0; i < p->sockets.n; i++) {
-		for (v = 0; v < mount_prog.nvers; v++) {
-			if (!register_add(p->registration, MOUNT_PROGRAM,
-				mount_prog.vers[v].vers, p->sockets.list[i].udp,
-				&p->sockets.list[i].at))
-				fatalx("too many addresses to register");
-		}
-	}
+	register_program(p->registration, &mount_prog, &p->sockets);
 }
 
 static void

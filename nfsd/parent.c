@@ -333,18 +333,10 @@ log_stats(void *arg UNUSED)
 static void
 prepare_registration(void)
 {
-	const struct listen_set *set = &self.sockets[0];
-	uint32_t version;
-	size_t i;
-
 	if (self.n->d.no_register)
 		return;
 	self.registration = register_new(self.base, self.n->d.socket);
-	for (i = 0; i < set->n; i++)
-		for (version = 2; version <= 3; version++)
-			if (!register_add(self.registration, NFS_PROGRAM,
-				version, set->list[i].udp, &set->list[i].at))
-				fatalx("too many addresses to register");
+	register_program(self.registration, &nfs_program, &self.sockets[0]);
 }
 
 static void

@@ -124,9 +124,10 @@ unpack(const struct fh *fh, struct fh_plain *plain)
 		p.inner[0] = fh->bytes[1];
 		memcpy(p.inner + 1, fh->bytes + FH_AT_INNER, FH_PLAYER_ID - 1);
 		*plain = p;
-		return len == 0;
+		/* Its short tag must not do for clients that are no players. */
+		return len == 0 && p.utf16;
 	}
-	if (len == 0 || len > FH_INNER_MAX)
+	if (len == 0 || len > FH_INNER_MAX || p.utf16)
 		return false;
 	p.len = (uint8_t)len;
 	p.type = fh->bytes[FH_AT_TYPE];

@@ -30,6 +30,7 @@ struct work {
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
+#define LATE_MAX   (64 * 1024 * 1024) /* bytes of requests that a lane copied */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -38,6 +39,7 @@ struct rpc_server {
 	struct rpc_cache *cache;
 	struct rpc_pool *pool;
 	size_t in_flight;
+	size_t late[RPC_POOL_LANES]; /* bytes of the requests in flight */
 	struct work work; /* the event loop's */
 	pthread_mutex_t lock; /* of the spare buffers */
 	uint8_t *spares[SPARES_MAX];
@@ -51,6 +53,7 @@ struct late {
 	struct rpc_server *server;
 	struct rpc_origin origin;
 	struct work work;
+	size_t size; /* of the request */
 	size_t cap; /* of the reply */
 	uint8_t *reply; /* made by the thread */
 	uint8_t *memory; /* of the request and the three structs */
@@ -299,6 +302,13 @@ late_run(struct rpc_job *job, unsigned int thread)
 	(void)attempt(late->server, w);
 }
 
+/* What the requests of a job's lane take up. Event loop only. */
+static size_t *
+lane_of(struct rpc_server *s, const struct rpc_job *job)
+{
+	return &s->late[job->lane % RPC_POOL_LANES];
+}
+
 /* In the event loop again. */
 static void
 late_done(struct rpc_job *job)
@@ -308,6 +318,7 @@ late_done(struct rpc_job *job)
 
 	finish(s, &late->work);
 	s->in_flight--;
+	*lane_of(s, &late->job) -= late->size;
 	late->origin.reply(&late->origin, late->reply,
 	    late->reply == NULL ? 0 : late->work.out.len);
 	reply_give(s, late->reply, late->cap);
@@ -328,19 +339,21 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	late = calloc(1, sizeof(*late));
 	if (late == NULL)
 		return RPC_BUSY;
-	late->memory = malloc(structs + args->left + 1);
+	late->job.lane = w->call.lane;
+	if (*lane_of(s, &late->job) + args->left <= LATE_MAX)
+		late->memory = malloc(structs + args->left + 1);
 	if (late->memory == NULL) {
 		free(late);
 		return RPC_BUSY;
 	}
 	late->job.run = late_run;
-	late->job.lane = w->call.lane;
 	late->job.done = late_done;
 	late->server = s;
 	late->origin = *origin;
 	late->work = *w;
 	late->work.begun = false;
 	late->work.call.peer = &late->origin.peer;
+	late->size = args->left;
 	late->cap = w->out.cap;
 	lay_out(&s->hooks, late->memory, &late->work);
 	memcpy(late->memory + structs, args->pos, args->left);
@@ -351,6 +364,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 		return RPC_BUSY;
 	}
 	s->in_flight++;
+	*lane_of(s, &late->job) += late->size;
 	return RPC_LATE;
 }
 

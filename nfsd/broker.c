@@ -237,12 +237,18 @@ close_source(struct source *s)
 	errno = saved;
 }
 
-/* Can the export make a caller this user? Else the worker invents. */
+/*
+ * Can the export make a caller this user? Else the worker invents. Group 0
+ * nobody has outside root mode, where our own filter would kill us for it.
+ */
 static bool
 may_act_as(const struct broker_channel *c, const struct fs_export *e,
-    uint32_t uid)
+    const struct broker_open *q)
 {
-	return c->broker->mode == FS_SQUASH || fs_export_allows_user(e, uid);
+	if (c->broker->mode == FS_SQUASH)
+		return true; /* whoever it says: nobody but us */
+	return fs_export_allows_user(e, q->uid) &&
+	    (q->gid != 0 || c->broker->mode == FS_ROOT);
 }
 
 static int
@@ -280,7 +286,8 @@ open_to_write(struct broker_channel *c, const struct broker_open *q,
 		return fd;
 	*readable = 0;
 	fd = open_again(s, O_WRONLY | O_NONBLOCK);
-	if (fd != -1 || errno != EACCES || st->st_uid != q->uid)
+	/* As we act, not as the question says: it may differ in squash mode. */
+	if (fd != -1 || errno != EACCES || st->st_uid != c->acting.now.uid)
 		return fd;
 	if (fs_cred_override(true) == -1) {
 		errno = EACCES;
@@ -337,7 +344,7 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
 		errno = EROFS;
 		return -1;
 	}
-	if (q->want == BROKER_WRITE && !may_act_as(c, s.export, q->uid))
+	if (q->want == BROKER_WRITE && !may_act_as(c, s.export, q))
 		return forged(c);
 	if (open_source(&s) == 0)
 		fd = open_source_as(c, q, &s, readable);
@@ -370,8 +377,7 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 	if (check_handle(c, x, &q->file.fh, &file) == -1 ||
 	    check_handle(c, x, &q->dir, &dir) == -1)
 		return -1;
-	if (file.export != dir.export ||
-	    !may_act_as(c, dir.export, q->file.uid))
+	if (file.export != dir.export || !may_act_as(c, dir.export, &q->file))
 		return forged(c);
 	if (!dir.export->writable) {
 		errno = EROFS;

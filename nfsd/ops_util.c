@@ -65,8 +65,10 @@ ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 static uint32_t
 power_below(uint64_t n)
 {
-	uint32_t p = 512;
+	uint32_t p = 1;
 
+	if (n == 0)
+		return 0;
 	while ((uint64_t)p * 2 <= n)
 		p *= 2;
 	return p;

@@ -115,6 +115,18 @@ refused(const struct fh *fh, enum broker_want want, uint32_t uid, int error)
 	return fd == -1 && errno == error;
 }
 
+static bool
+refused_gid(const struct fh *fh, uint32_t gid)
+{
+	struct broker_open q = {
+		.fh = *fh, .want = BROKER_WRITE, .uid = 1000, .gid = gid
+	};
+	bool readable;
+
+	return broker_client_open(client, &q, &readable) == -1 &&
+	    errno == EBADMSG;
+}
+
 static void
 opening(bool utf16)
 {
@@ -198,7 +210,10 @@ identities(void)
 	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),
 	    "nothing is opened for writing in a read-only export");
 	fresh("rw", FS_MULTI);
-	skip(geteuid() != 0, 5, "needs root");
+	ok(refused_gid(&fh, 0),
+	    "nor root's group, whose number the filter of "
+	    "the broker would kill it for");
+	skip(geteuid() != 0, 7, "needs root");
 	fixture_file("private", "x", 0600);
 	fh = sealed("private", false, NULL);
 	ok(refused(&fh, BROKER_WRITE, 1000, EACCES), "a stranger's is not his");
@@ -212,6 +227,13 @@ identities(void)
 	ok(myself() && fchmodat(root, "private", 0602, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 1002, O_WRONLY),
 	    "who may only write gets only that");
+	fresh("rw,all_squash", FS_SQUASH);
+	ok(myself() && fchmodat(root, "private", 0444, 0) == 0 &&
+		refused(&fh, BROKER_WRITE, 1000, EACCES),
+	    "squash: to call oneself the owner is not to be him");
+	ok(myself() && fchownat(root, "private", 0, 0, 0) == 0 &&
+		opens(&fh, BROKER_WRITE, 0, O_RDWR),
+	    "squash: the one user is, whoever that is");
 	end_skip;
 }
 

@@ -83,7 +83,7 @@ flip(const struct fh_plain *plain, size_t n, bool broker, const char *name)
 static void
 players(void)
 {
-	struct fh_plain out;
+	struct fh_plain out, odd = player;
 	struct fh fh, back;
 
 	fh_seal(&fh, &player, "/srv/x", &keys);
@@ -97,6 +97,15 @@ players(void)
 	ok(fh_is_utf16(&fh), "its names are UTF-16");
 	ok(!fh_check_broker(&fh, "/srv/x", &keys.broker, &out),
 	    "the broker's tag is not for players");
+	odd.utf16 = false;
+	fh_seal(&fh, &odd, "/srv/x", &keys);
+	ok(!fh_check_worker(&fh, "/srv/x", &keys.worker, &out),
+	    "its short tag is of no use to others: without UTF-16 refused");
+	odd = kernel;
+	odd.utf16 = true;
+	fh_seal(&fh, &odd, "/srv/x", &keys);
+	ok(!fh_check_worker(&fh, "/srv/x", &keys.worker, &out),
+	    "nor has any other kind such names");
 }
 
 static void

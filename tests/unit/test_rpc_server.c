@@ -186,6 +186,33 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	rpc_cache_free(cache);
 }
 
+/* Large calls that wait: what is copied for them has an end. */
+static void
+test_late_bytes(struct event_base *base)
+{
+	static uint8_t large[1024 * 1024];
+	struct rpc_pool *pool = rpc_pool_new(base, 1, 1024, NULL, NULL);
+	struct rpc_origin o = origin();
+	unsigned int n = 0;
+
+	rpc_server_set_pool(server, pool);
+	nlate = 0;
+	(void)stub_message(large, sizeof(large), 1, STUB_WAIT, NULL, 0);
+	while (n < 512 &&
+	    rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
+		&outlen) == RPC_LATE)
+		n++;
+	ok(n >= 32 && n <= 64, "64 MiB of calls may wait, no more (%u)", n);
+	stub_go(n);
+	wait_late(base, n);
+	cmp_ok(rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
+		   &outlen),
+	    "==", RPC_LATE, "afterwards there is room again");
+	stub_go(1);
+	wait_late(base, n + 1);
+	rpc_pool_free(pool);
+}
+
 int
 main(void)
 {
@@ -208,6 +235,7 @@ main(void)
 	pool = rpc_pool_new(base, 1, 1, NULL, NULL);
 	test_late(base, pool);
 	rpc_pool_free(pool);
+	test_late_bytes(base);
 	event_base_free(base);
 	rpc_server_free(server);
 	rpc_server_free(NULL);

@@ -248,25 +248,33 @@ must_wait(struct call_ctx *ctx, const struct fs_export *e)
 }
 
 static int
-ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+ask_once(struct fs_thread *t, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
-	struct fs_thread *t = ctx->thread;
 	struct broker_open q = { .fh = *fh,
 		.want = want,
 		.uid = t->cred.uid,
 		.gid = t->cred.gid,
 		.ngids = t->cred.ngids };
-	int fd;
 
 	memcpy(q.gids, t->cred.gids, t->cred.ngids * sizeof(q.gids[0]));
-	fd = broker_client_open(t->broker, &q, readable);
+	return broker_client_open(t->broker, &q, readable);
+}
+
+static int
+ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+    bool *readable)
+{
+	struct fs_thread *t = ctx->thread;
+	int fd;
+
+	fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EMFILE &&
 	    fs_cache_evict(t->fs->cache, FS_EVICT_AT_ONCE) > 0)
-		fd = broker_client_open(t->broker, &q, readable);
+		fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EPIPE && ctx->call->may_wait &&
 	    broker_client_wait(t->broker, FS_BROKER_MS))
-		fd = broker_client_open(t->broker, &q, readable);
+		fd = ask_once(t, fh, want, readable);
 	return fd;
 }
 
@@ -341,12 +349,33 @@ check_type(mode_t type, unsigned int want)
 	return NFS_OK;
 }
 
+/* May the caller execute it? No kernel tells the ACL of an O_PATH descriptor. */
+static bool
+executes(struct fs_thread *t, struct fs_entry *entry, int fd,
+    const struct stat *st)
+{
+	struct fs_cache *cache = t->fs->cache;
+	int data = fs_cache_fd(cache, entry, FS_SLOT_READ);
+	bool readable = false;
+
+	/* Where the mode has no such bit an ACL has none in force either. */
+	if ((st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
+		return false;
+	if (data == -1 &&
+	    (data = ask_once(t, &entry->fh, BROKER_READ, &readable)) != -1) {
+		fs_cache_add_fd(cache, entry, data, FS_SLOT_READ, false);
+		data = fs_cache_fd(cache, entry, FS_SLOT_READ);
+	}
+	return fs_executes(t, data == -1 ? fd : data, st);
+}
+
 /* Asks the kernel; see fs_exec.c for what it cannot answer. */
 static bool
-asks(const struct fs_thread *t, int fd, const struct stat *st, int mode)
+asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
+    int mode)
 {
 	if (mode == X_OK && S_ISREG(st->st_mode))
-		return fs_executes(t, fd, st);
+		return executes(t, entry, fd, st);
 	return syscall(SYS_faccessat2, fd, "", mode,
 		   AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
@@ -366,7 +395,7 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
 		asked, &granted))
 		return granted;
 	for (i = 0; i < nitems(each); i++)
-		if ((asked & each[i]) != 0 && asks(t, fd, st, each[i]))
+		if ((asked & each[i]) != 0 && asks(t, entry, fd, st, each[i]))
 			granted |= each[i];
 	/*
 	 * A change in the same tick of the clock would leave ctime as it is:

@@ -19,32 +19,8 @@
 
 #include "fs_door.h"
 
-#ifndef SYS_getxattrat
-#define SYS_getxattrat 464 /* Linux 6.13; the number is that of every port */
-#endif
-
 #define ACL_NAME "system.posix_acl_access"
 #define ACL_MAX	 4096 /* bytes; a longer one grants nothing here */
-
-struct xattr_request {
-	_Alignas(8) uint64_t value;
-	uint32_t size;
-	uint32_t flags;
-};
-
-/* Reads the ACL of an O_PATH or data descriptor; its length or -1. */
-static ssize_t
-read_acl(int fd, void *acl, size_t size)
-{
-	struct xattr_request r = { .value = (uint64_t)(uintptr_t)acl,
-		.size = (uint32_t)size };
-	long n = syscall(SYS_getxattrat, fd, "", AT_EMPTY_PATH, ACL_NAME, &r,
-	    sizeof(r));
-
-	if (n == -1 && errno == ENOSYS)
-		n = fgetxattr(fd, ACL_NAME, acl, size);
-	return (ssize_t)n;
-}
 
 static bool
 in_group(const struct fs_cred *cred, uint32_t gid)
@@ -124,12 +100,17 @@ fs_executes(const struct fs_thread *t, int fd, const struct stat *st)
 	_Alignas(8) uint8_t acl[ACL_MAX];
 	ssize_t n;
 
-	/* Where the mode has no such bit an ACL has none in force either. */
-	if ((st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
-		return false;
 	if (t->cred.uid == 0 && t->acting.switches)
 		return true;
-	n = read_acl(fd, acl, sizeof(acl));
-	return n > 0 ? acl_executes(&t->cred, st, acl, (size_t)n) :
-		       mode_executes(&t->cred, st);
+	n = fgetxattr(fd, ACL_NAME, acl, sizeof(acl));
+	if (n > 0)
+		return acl_executes(&t->cred, st, acl, (size_t)n);
+	if (!mode_executes(&t->cred, st))
+		return false;
+	if (n == 0 || errno == ENODATA || errno == EOPNOTSUPP)
+		return true;
+	/* An ACL that cannot be read may say less than the mode, and who may
+	 * execute may read: so he must be allowed to read as well. */
+	return syscall(SYS_faccessat2, fd, "", R_OK,
+		   AT_EMPTY_PATH | AT_EACCESS) == 0;
 }

@@ -25,6 +25,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fchmodat,      true,  "SETATTR before Linux 6.6" },
 	{ SYS_fchmodat2,     false, "SETATTR mode" },
 	{ SYS_fchownat,      false, "SETATTR owner" },
+	{ SYS_fgetxattr,     true,  "ACCESS: who may execute" },
 	{ SYS_fstatfs,       false, "FSSTAT; what a new export is" },
 	{ SYS_fsync,         false, "COMMIT, stable WRITE, durable names" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
@@ -32,11 +33,6 @@ static const struct sandbox_call calls[] = {
 	{ SYS_getegid,       true,  "squash mode: who everybody is" },
 	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
 	{ SYS_getrusage,     true,  "did a slow call read from a disk" },
-#ifdef SYS_getxattrat
-	{ SYS_getxattrat,    true,  "ACCESS: who may execute" },
-#else
-	{ 464,               true,  "getxattrat; ACCESS: who may execute" },
-#endif
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },

@@ -56,6 +56,18 @@ is "$(nfs -u 1002 write "$s" 0 acl)" 3 'an ACL lets him write'
 setfacl -m g:88:--- -m o::r "$T/x/secret"
 is "$(nfs -u 1003:88 read "$s" 0 10)" ACCES 'an ACL shuts him out'
 is "$(nfs -u 1003:89 read "$s" 0 3)" acl 'whom the mode lets in'
+# Who may execute may read; what the mode shows is not what an ACL says.
+echo run >"$T/x/program" && chmod 755 "$T/x/program"
+setfacl -m u:1002:--- "$T/x/program"
+p=$(nfs lookup "$x" program)
+is "$(nfs -u 1002 access "$p" 0x3f)" 0x0 'an ACL grants one nothing of a program'
+is "$(nfs -u 1002 read "$p" 0 3)" ACCES 'he does not read it either'
+is "$(nfs -u 1003 access "$p" 0x3f)" 0x21 'others read and execute it'
+chmod 700 "$T/x/program"
+setfacl -m g::---,u:1002:x "$T/x/program"
+chgrp 77 "$T/x/program"
+is "$(nfs -u 1002 read "$p" 0 3)" run 'an ACL that lets him execute lets him read'
+is "$(nfs -u 1003:77 read "$p" 0 3)" ACCES 'its mask lets in no group'
 
 # The owner of a file may use it by handle, whatever its mode.
 f=$(nfs -u 1000:1001 create "$x" locked 444)

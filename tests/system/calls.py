@@ -22,7 +22,7 @@ ROLES = {
 ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
 # Younger than the strace of Debian 12.
-NEW = {"syscall_0x1c4": "fchmodat2", "syscall_0x1d0": "getxattrat"}
+NEW = {"syscall_0x1c4": "fchmodat2"}
 count = 0
 
 

@@ -268,6 +268,13 @@ act_as(struct broker_channel *c, const struct broker_open *q)
 	return fs_cred_switch(&c->acting, &cred);
 }
 
+/* Who is root after squashing writes what he likes: by our override. */
+static bool
+is_root(const struct broker_channel *c)
+{
+	return c->broker->mode == FS_ROOT && c->acting.now.uid == 0;
+}
+
 /*
  * As the caller; when he owns the file its mode does not matter, as he has
  * opened it on his side long ago, perhaps before he changed the mode.
@@ -287,7 +294,8 @@ open_to_write(struct broker_channel *c, const struct broker_open *q,
 	*readable = 0;
 	fd = open_again(s, O_WRONLY | O_NONBLOCK);
 	/* As we act, not as the question says: it may differ in squash mode. */
-	if (fd != -1 || errno != EACCES || st->st_uid != c->acting.now.uid)
+	if (fd != -1 || errno != EACCES ||
+	    (st->st_uid != c->acting.now.uid && !is_root(c)))
 		return fd;
 	if (fs_cred_override(true) == -1) {
 		errno = EACCES;
@@ -357,12 +365,22 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
  * was found by walking has a name.
  */
 static int
-link_source(const struct source *file, int dirfd, const char *name)
+link_source(const struct broker_channel *c, const struct source *file,
+    int dirfd, const char *name)
 {
+	bool override = is_root(c) && fs_cred_override(true) == 0;
+	int result, saved;
+
 	if (file->found.dirfd != -1)
-		return linkat(file->found.dirfd, file->found.name, dirfd, name,
-		    0);
-	return linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
+		result =
+		    linkat(file->found.dirfd, file->found.name, dirfd, name, 0);
+	else
+		result = linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
+	saved = errno;
+	if (override && fs_cred_override(false) == -1)
+		fatal("broker: cannot give up an override");
+	errno = saved;
+	return result;
 }
 
 /* The kernel decides, under the caller's identity, about both ends. */
@@ -385,7 +403,7 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 	}
 	if (open_source(&file) == 0 && open_source(&dir) == 0 &&
 	    act_as(c, &q->file) == 0)
-		result = link_source(&file, dir.fd, name);
+		result = link_source(c, &file, dir.fd, name);
 	close_source(&file);
 	close_source(&dir);
 	return result;

@@ -134,8 +134,14 @@ is "$(owner "$T/trust/user")" 1000:1000 'others stay themselves'
 is "$(nfs -u 1000 read "$(nfs lookup "$t" root)" 0 1)" ACCES \
 	'and have no right of root'"'"'s'
 is "$(nfs -u 0 read "$(nfs lookup "$t" user)" 0 1)" '' 'root reads everything'
+echo old >"$T/trust/other" && chown 1000 "$T/trust/other" && chmod 600 "$T/trust/other"
+o=$(nfs lookup "$t" other)
+is "$(nfs -u 0 write "$o" 0 new)" 3 'and writes it'
+is "$(nfs -u 1001 write "$o" 0 bad)" ACCES 'where others do not'
 mkdir -m 700 "$T/trust/closed" && chown 1000 "$T/trust/closed"
 c=$(nfs lookup "$t" closed)
+is "$(nfs -u 1001 link "$o" "$c" name)" ACCES 'nobody links into another'"'"'s directory'
+is "$(nfs -u 0 link "$o" "$c" name)" '' 'but root'
 like "$(nfs -u 0 create "$c" in 644)" '^[0-9a-f]{64}$' 'and enters everywhere'
 is "$(nfs -u 1001 create "$c" out 644)" ACCES 'others do not'
 is "$(nfs -u 0 mknod "$t" dev 4)" PERM 'device nodes need -o mknod'

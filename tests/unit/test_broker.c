@@ -213,7 +213,7 @@ identities(void)
 	ok(refused_gid(&fh, 0),
 	    "nor root's group, whose number the filter of "
 	    "the broker would kill it for");
-	skip(geteuid() != 0, 7, "needs root");
+	skip(geteuid() != 0, 9, "needs root");
 	fixture_file("private", "x", 0600);
 	fh = sealed("private", false, NULL);
 	ok(refused(&fh, BROKER_WRITE, 1000, EACCES), "a stranger's is not his");
@@ -234,6 +234,12 @@ identities(void)
 	ok(myself() && fchownat(root, "private", 0, 0, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 0, O_RDWR),
 	    "squash: the one user is, whoever that is");
+	fresh("rw,no_root_squash", FS_ROOT);
+	ok(myself() && fchownat(root, "private", 1000, 1000, 0) == 0 &&
+		opens(&fh, BROKER_WRITE, 0, O_RDWR),
+	    "root mode: root writes everybody's");
+	ok(refused(&fh, BROKER_WRITE, 1001, EACCES),
+	    "root mode: others do not, also after him");
 	end_skip;
 }
 

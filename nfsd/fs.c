@@ -116,10 +116,14 @@ fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
 static void
 let_go(struct fs_thread *t, uint32_t generation, uint64_t now_ns)
 {
+	struct fs_exports *old = atomic_load(&t->exports);
+
+	/* It may begin to work at this moment: with another list then. */
 	if (t->open != 0 || t->generation == generation ||
-	    now_ns - t->used_ns <= FS_SLOW_FOR_NS)
+	    now_ns - t->used_ns <= FS_SLOW_FOR_NS ||
+	    !atomic_compare_exchange_strong(&t->exports, &old, NULL))
 		return;
-	fs_exports_done(atomic_exchange(&t->exports, NULL));
+	fs_exports_done(old);
 	if (t->index == 0) /* ours; the others ask for theirs anew */
 		t->export = NULL;
 }
@@ -517,7 +521,7 @@ check_call(struct call_ctx *ctx, const struct fs_exports *x,
 		return NFSERR_ROFS;
 	/* Finding a file again may mean to walk the export. */
 	if (must_wait(ctx, e) ||
-	    (obj->entry == NULL && plain.kind != FH_KERNEL &&
+	    (obj->entry == NULL && plain.kind != FH_KERNEL && !ctx->changed &&
 		!fs_may_wait(ctx)))
 		return NFS_LATER;
 	if (act_as_caller(ctx, &client->options) == -1)

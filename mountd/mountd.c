@@ -60,7 +60,9 @@ static const struct daemon_option settings[] = {
 static const struct rpc_limits limits = {
 	.record_max = MOUNT_RECORD_MAX,
 	.reply_max = 256 * 1024,
-	.datagram_reply_max = 8192,
+	/* Of lists what fits into one packet: a call can be forged, and must
+	 * not send much more to whom it names than it cost. */
+	.datagram_reply_max = 1400,
 	.fragments_max = 64,
 	.connections_max = 512,
 	.connections_per_host = 64,

@@ -27,7 +27,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fchownat,      false, "SETATTR owner" },
 	{ SYS_fgetxattr,     true,  "ACCESS: who may execute" },
 	{ SYS_fstatfs,       false, "FSSTAT; what a new export is" },
-	{ SYS_fsync,         false, "COMMIT, stable WRITE, durable names" },
+	{ SYS_fsync,         false, "COMMIT" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
 	{ SYS_getdents64,    false, "READDIR" },
 	{ SYS_getegid,       true,  "squash mode: who everybody is" },

@@ -5,6 +5,7 @@
  */
 #include <sys/stat.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,26 @@ report(void *arg, enum exports_severity severity, int line, int column,
 		log_warnx("%s%s: %s%s", r->file, where, mark, message);
 }
 
+/* A misspelt path is no error, since disks come and go; but it is said. */
+static void
+report_absent(struct reporter *r, const struct exports *ex)
+{
+	char message[EXPORTS_PATH_MAX + 64];
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < ex->n; i++) {
+		if (stat(ex->list[i].path, &st) == 0 ||
+		    (errno != ENOENT && errno != ENOTDIR))
+			continue;
+		(void)snprintf(message, sizeof(message),
+		    "\"%s\" does not exist: not served until it does and "
+		    "exports are reloaded",
+		    ex->list[i].path);
+		report(r, EXPORTS_WARNING, ex->list[i].line, 1, message);
+	}
+}
+
 bool
 config_load(struct exports_file *out, const char *file, bool check)
 {
@@ -50,6 +71,8 @@ config_load(struct exports_file *out, const char *file, bool check)
 		report(&r, EXPORTS_WARNING, 0, 0,
 		    f.missing ? "no such file: nothing is exported" :
 				"nothing is exported");
+	if (check)
+		report_absent(&r, f.list);
 	*out = f;
 	return true;
 }

@@ -19,7 +19,7 @@
  * Loads the file; each problem is one line "/etc/exports:12:34: unknown option
  * ...", to the log, or (check) to standard error without anything around it.
  * False: *out is unchanged. A missing or empty file means no exports, and is
- * said.
+ * said. Of a path that does not exist check warns; otherwise the jail does.
  */
 bool config_load(struct exports_file *out, const char *file, bool check);
 /*

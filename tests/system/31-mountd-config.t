@@ -127,6 +127,6 @@ like "$(call 3 2)" "$(printf '%s' "$T/srv/a" | xxd -p | tr -d '\n')" \
 kill -USR1 "$parent"
 check 'SIGUSR1 writes statistics' wait_for 5 logged 'statistics: 2 exports'
 stop mountd KILL
-start mountd -p 20048 || bail "mountd did not start"
+start_again mountd -p 20048 || bail "mountd did not start"
 is "$(call 3 1 "$T/srv/a")" "$a" 'the same handle after a restart of mountd'
 done_testing

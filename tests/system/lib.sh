@@ -170,6 +170,10 @@ _cleanup() {
 	for ((i = ${#_at_end[@]} - 1; i >= 0; i--)); do
 		eval "${_at_end[i]}" >/dev/null 2>&1
 	done
+	# A daemon that is still ending would write into what we remove.
+	for i in "${pid[@]}"; do
+		wait "$i"
+	done 2>/dev/null
 	cd /
 	awk -v t="$T/" 'index($2, t) == 1 { print $2 }' /proc/mounts | sort -r |
 	    xargs -r umount -l 2>/dev/null

@@ -12,7 +12,7 @@ files | cut -d/ -f1 | sort -u | grep -vx -e GNUmakefile -e portmapd -e mountd \
 readable | xargs grep -nIwE 'TODO|FIXME|XXX|HACK' |
     grep -v '# TODO %s' | none 'no unfinished notes'
 
-readable | xargs grep -nIE '/tmp/(wt|o-|land)|/work/|[^0-9a-zA-Z}]/(home/[a-z]|root/)' |
+readable | xargs grep -nIE '[^0-9a-zA-Z}]/(home/[a-z]|root/)' |
     none 'no path of a particular machine'
 
 sources | xargs grep -nP '[^\x00-\x7f]' | none 'C sources are ASCII'

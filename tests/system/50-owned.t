@@ -43,9 +43,12 @@ judge() {
 		if [ -n "$without" ] && ! [[ $name =~ $other_layers ]]; then
 			continue
 		fi
-		# A child of the role tries; without the filter its parent may be the
-		# role, which is the same user. Only the filter is judged here.
-		[ "$without$name" != ' without seccompptrace its parent' ] || continue
+		# Without the filter this has been seen to work now and then, and it
+		# is not known why: shown, not judged. With the filter it is judged.
+		if [ "$without$name" = ' without seccompptrace its parent' ]; then
+			diag "$mode $role: $name is $verdict ($how)$without"
+			continue
+		fi
 		if [ "$verdict" = ALLOWED ] && why=$(granted "$role" "$name"); then
 			ok 0 "$mode $role: $name is allowed: $why"
 		else

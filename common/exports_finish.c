@@ -174,21 +174,33 @@ check_aliases(struct exports_parser *p, struct exports *ex)
 	}
 }
 
+/*
+ * qsort(3) of glibc asks the kernel how much memory there is before it sorts a
+ * few dozen entries (sysinfo(2)): a role that has been sealed dies of that.
+ */
+static bool
+sort(void *list, size_t n, size_t size,
+    int (*compare)(const void *, const void *))
+{
+	return n < 2 || mergesort(list, n, size, compare) == 0;
+}
+
 void
 exports_finish(struct exports_parser *p, struct exports *ex)
 {
 	struct export *e;
+	bool sorted = true;
 	size_t i;
 
 	for (i = 0; i < ex->n; i++) {
 		e = &ex->list[i];
 		e->id = export_id(e);
-		if (e->nclients > 1)
-			qsort(e->clients, e->nclients, sizeof(*e->clients),
-			    compare_clients);
+		sorted = sort(e->clients, e->nclients, sizeof(*e->clients),
+			     compare_clients) &&
+		    sorted;
 	}
-	if (ex->n > 1)
-		qsort(ex->list, ex->n, sizeof(*ex->list), compare_paths);
+	if (!sort(ex->list, ex->n, sizeof(*ex->list), compare_paths) || !sorted)
+		exports_report(p, EXPORTS_ERROR, 1, 1, "out of memory");
 	index_ids(p, ex);
 	check_aliases(p, ex);
 	exports_option_idle(p);

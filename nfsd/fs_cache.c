@@ -678,10 +678,11 @@ close_left(struct janitor *j)
 	struct timespec until;
 	int fd;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec++;
 	while (j->n > 0 ||
-	    pthread_cond_timedwait(&j->more, &j->lock, &until) == 0) {
+	    pthread_cond_clockwait(&j->more, &j->lock, CLOCK_MONOTONIC,
+		&until) == 0) {
 		if (j->n == 0)
 			continue;
 		fd = j->fds[--j->n];

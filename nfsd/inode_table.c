@@ -22,9 +22,11 @@
 #include <unistd.h>
 
 #include "inode_table.h"
+#include "log.h"
 
-#define NONE UINT32_MAX
-#define ROOT 0u
+#define WALK_CUT 0x77616c6bu /* key of a log line */
+#define NONE	 UINT32_MAX
+#define ROOT	 0u
 
 struct place {
 	struct fh_id id;
@@ -251,15 +253,25 @@ open_beneath(const struct inode_table *t, int dirfd, const char *name,
 	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 }
 
+/* Does this error say that a file is not there, or only that we failed? */
+static bool
+is_absence(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
+	    error == EXDEV || error == ESTALE;
+}
+
 /*
- * Opens a place and its directory. The lock is held and given up while the
- * filesystem works: the names are copied first.
+ * Opens a place and its directory; without success found->fd is -1 and errno
+ * set. The lock is held and given up while the filesystem works: the names are
+ * copied first.
  */
 static void
 open_place(struct inode_table *t, uint32_t i, struct inode_found *found)
 {
 	char *names[INODE_DEPTH_MAX];
 	size_t depth = 0;
+	int error;
 
 	found->dirfd = -1;
 	found->name[0] = '\0';
@@ -269,7 +281,10 @@ open_place(struct inode_table *t, uint32_t i, struct inode_found *found)
 		if ((names[depth++] = strdup(t->places[i].name)) == NULL)
 			break;
 	pthread_mutex_unlock(&t->lock);
+	error = ENOMEM;
 	found->fd = i != ROOT ? -1 : open_beneath(t, t->root, ".", O_PATH);
+	if (i == ROOT)
+		error = errno;
 	while (depth > 0) {
 		depth--;
 		if (found->fd != -1) {
@@ -278,10 +293,12 @@ open_place(struct inode_table *t, uint32_t i, struct inode_found *found)
 			found->dirfd = found->fd;
 			found->fd =
 			    open_beneath(t, found->dirfd, names[depth], O_PATH);
+			error = errno;
 		}
 		free(names[depth]);
 	}
 	pthread_mutex_lock(&t->lock);
+	errno = error;
 }
 
 static void
@@ -388,16 +405,19 @@ visit(struct walk *w, struct todo *dir, int dirfd, const struct dirent *e)
 	uint32_t at;
 	bool is_dir = e->d_type == DT_DIR;
 
-	if (identify(t, &dir->id, dirfd, e->d_name, &id) == -1)
-		return; /* removed meanwhile */
+	if (identify(t, &dir->id, dirfd, e->d_name, &id) == -1) {
+		if (!is_absence(errno)) /* else removed meanwhile */
+			w->complete = false;
+		return;
+	}
 	if (e->d_type == DT_UNKNOWN)
 		is_dir =
 		    fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISDIR(st.st_mode);
 	pthread_mutex_lock(&t->lock);
 	at = find_id(t, &dir->id);
-	if (at != NONE)
-		(void)note(t, at, e->d_name, &id);
+	if (at != NONE && note(t, at, e->d_name, &id) == NONE)
+		w->complete = false;
 	pthread_mutex_unlock(&t->lock);
 	if (!is_dir)
 		return;
@@ -424,7 +444,7 @@ read_directory(struct walk *w, struct todo *dir)
 		w->complete = w->complete && errno == ENOENT;
 		return;
 	}
-	while ((e = readdir(d)) != NULL) {
+	while (errno = 0, (e = readdir(d)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		if (++w->seen > INODE_WALK_MAX) {
@@ -433,6 +453,8 @@ read_directory(struct walk *w, struct todo *dir)
 		}
 		visit(w, dir, dirfd(d), e);
 	}
+	if (e == NULL && errno != 0) /* an error, not the end */
+		w->complete = false;
 	closedir(d);
 }
 
@@ -440,7 +462,7 @@ read_directory(struct walk *w, struct todo *dir)
 static void
 walk(struct inode_table *t)
 {
-	struct walk w = { .table = t, .complete = true };
+	struct walk w = { .table = t };
 	struct fh_id root = t->places[ROOT].id;
 	uint64_t started = now_ms(), took;
 	struct todo *dir;
@@ -448,6 +470,7 @@ walk(struct inode_table *t)
 	t->walking = true;
 	pthread_mutex_unlock(&t->lock);
 	w.stack = todo_new(NULL, &root, "");
+	w.complete = w.stack != NULL;
 	while ((dir = w.stack) != NULL) {
 		w.stack = dir->next;
 		if (w.seen <= INODE_WALK_MAX)
@@ -455,6 +478,11 @@ walk(struct inode_table *t)
 		todo_put(dir);
 	}
 	took = now_ms() - started;
+	if (w.seen > INODE_WALK_MAX && log_permit(WALK_CUT))
+		log_warnx("an export without kernel handles has more than %d "
+			  "files: not all are found again; no flag raises it, "
+			  "export parts of it",
+		    INODE_WALK_MAX);
 	pthread_mutex_lock(&t->lock);
 	t->walking = false;
 	t->complete = w.complete && t->n < t->max;
@@ -479,21 +507,27 @@ open_known(struct inode_table *t, const struct fh_plain *plain,
 {
 	uint32_t i = find_plain(t, plain);
 	struct fh_id now;
+	int error = ENOENT;
 
 	found->fd = found->dirfd = -1;
 	*known = i != NONE;
+	errno = ENOENT;
 	if (i == NONE)
 		return -1;
 	t->places[i].recent = true;
 	found->id = t->places[i].id;
 	open_place(t, i, found);
+	if (found->fd == -1)
+		error = errno;
 	/* Of the root, and where the path is the identity, existence counts. */
-	if (found->fd != -1 &&
-	    (i == ROOT || t->fs.naming == FH_BY_NAME ||
-		(fh_fs_id(&t->fs, found->fd, "", &now) == 0 &&
-		    memcmp(&now, &found->id, sizeof(now)) == 0)))
+	else if (i == ROOT || t->fs.naming == FH_BY_NAME)
+		return 0;
+	else if (fh_fs_id(&t->fs, found->fd, "", &now) == -1)
+		error = errno;
+	else if (memcmp(&now, &found->id, sizeof(now)) == 0)
 		return 0;
 	close_found(found);
+	errno = error;
 	return -1;
 }
 
@@ -516,20 +550,22 @@ inode_table_open(struct inode_table *t, const struct fh_plain *plain,
 
 	pthread_mutex_lock(&t->lock);
 	result = open_known(t, plain, found, &known);
-	if (result == -1 && (t->walking || now_ms() >= t->quiet_until)) {
+	if (result == -1 && is_absence(errno) &&
+	    (t->walking || now_ms() >= t->quiet_until)) {
 		if (!t->walking)
 			walk(t);
 		else
 			while (t->walking)
 				pthread_cond_wait(&t->walked, &t->lock);
 		result = open_known(t, plain, found, &known);
-		if (result == -1) {
+		if (result == -1 && is_absence(errno)) {
 			forget(t, plain);
 			known = false;
+			errno = ENOENT;
 		}
 	}
 	/* Known but elsewhere may have been moved: the next walk tells. */
-	if (result == -1)
+	if (result == -1 && is_absence(errno))
 		errno = known || !t->complete ? EAGAIN : ESTALE;
 	pthread_mutex_unlock(&t->lock);
 	return result;

@@ -14,6 +14,7 @@
 
 #include "exports.h"
 #include "fs.h"
+#include "fs_export.h"
 #include "name.h"
 #include "ops_util.h"
 
@@ -156,28 +157,49 @@ write_data(const struct call_ctx *ctx, const struct nfs_write *a,
 	return NFS_OK;
 }
 
-static enum nfsstat
-write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
-    struct nfs_written *written)
+/*
+ * Writes as stably as was asked for. The flags of the call are enough where the
+ * filesystem is known to heed them; FUSE may not (direct I/O).
+ */
+static int
+write_stable(const struct fs_obj *file, const struct slice *data, off_t offset,
+    enum nfs_stable stable)
 {
 	static const int flags[] = {
 		[NFS_UNSTABLE] = 0,
 		[NFS_DATA_SYNC] = RWF_DSYNC,
 		[NFS_FILE_SYNC] = RWF_SYNC,
 	};
-	int sync = file->options->async ? 0 : flags[a->stable];
+
+	if (file->export->fast || stable == NFS_UNSTABLE)
+		return write_all(file->fd, data, offset, flags[stable]);
+	if (write_all(file->fd, data, offset, 0) == -1)
+		return -1;
+	return fsync(file->fd);
+}
+
+static enum nfsstat
+write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
+    struct nfs_written *written)
+{
+	enum nfs_stable stable =
+	    file->options->async ? NFS_UNSTABLE : a->stable;
 	enum nfsstat status;
 	struct slice data;
 
 	status = write_data(ctx, a, &file->st, &data);
 	if (status != NFS_OK)
 		return status;
-	if (sync != 0 && !fs_may_wait(ctx))
+	if (stable != NFS_UNSTABLE && !fs_may_wait(ctx))
 		return NFS_LATER;
-	if (write_all(file->fd, &data, (off_t)a->offset, sync) == -1) {
+	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
 		status = nfs_status(errno);
-		/* Earlier unstable writes may be lost with this one. */
-		if (status == NFSERR_IO)
+		/*
+		 * Earlier unstable writes may be lost with this one. When it
+		 * was to be stable the kernel tells so with any error, and
+		 * only once: a COMMIT would not hear of it.
+		 */
+		if (status == NFSERR_IO || stable != NFS_UNSTABLE)
 			fs_writeback_failed();
 		return status;
 	}

@@ -13,6 +13,8 @@
 
 #include "ipc.h"
 
+#define IPC_TRIES 3
+
 /* In front of every payload; len guards against a cut message. */
 struct ipc_header {
 	uint32_t type;
@@ -31,6 +33,17 @@ ipc_pair(int fd[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd);
 }
 
+/*
+ * Is it worth another try? The kernel was interrupted, or had no memory just
+ * now; the message is whole, on one side of the socket or the other.
+ */
+static bool
+passes(unsigned int tries)
+{
+	return errno == EINTR ||
+	    ((errno == ENOMEM || errno == ENOBUFS) && tries < IPC_TRIES);
+}
+
 int
 ipc_send(int fd, uint32_t type, const void *data, size_t len, const int *fds,
     size_t nfds)
@@ -46,6 +59,7 @@ ipc_send(int fd, uint32_t type, const void *data, size_t len, const int *fds,
 	struct iovec iov[2] = { { &head, sizeof(head) }, { payload.out, len } };
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	struct cmsghdr *c;
+	unsigned int tries;
 
 	if (len > IPC_MESSAGE_MAX || nfds > IPC_FDS_MAX) {
 		errno = EMSGSIZE;
@@ -60,8 +74,8 @@ ipc_send(int fd, uint32_t type, const void *data, size_t len, const int *fds,
 		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
 	}
-	while (sendmsg(fd, &msg, MSG_NOSIGNAL) == -1)
-		if (errno != EINTR)
+	for (tries = 0; sendmsg(fd, &msg, MSG_NOSIGNAL) == -1; tries++)
+		if (!passes(tries))
 			return -1;
 	return 0;
 }
@@ -109,11 +123,12 @@ receive(int fd, struct ipc_header *head, void *buf, size_t size,
 		.msg_iovlen = 2,
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes) };
+	unsigned int tries = 0;
 	ssize_t n;
 
 	do
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-	while (n == -1 && errno == EINTR);
+	while (n == -1 && passes(tries++));
 	if (n == -1)
 		return -1;
 	*nfds = take_fds(&msg, fds);

@@ -129,7 +129,7 @@ static int
 forged(struct broker_channel *c)
 {
 	c->bad++;
-	errno = EBADMSG;
+	errno = BROKER_FORGED;
 	return -1;
 }
 
@@ -598,15 +598,34 @@ broker_answer(struct broker_channel *c, uint32_t type, const void *data,
 	return 0;
 }
 
+/*
+ * True when the worker has its answer. Where only the descriptor cannot be
+ * sent (too many are on their way) it is told so, and goes on.
+ */
+static bool
+send_answer(int fd, uint32_t type, struct broker_sealed *answer, size_t n,
+    int data)
+{
+	const struct broker_opened none = { .error = EMFILE };
+
+	if (ipc_send(fd, type, answer, n, &data, data != -1) == 0)
+		return true;
+	if (data == -1 || errno == EPIPE || errno == ECONNRESET)
+		return false;
+	memcpy(answer, &none, sizeof(none));
+	return ipc_send(fd, type, answer, sizeof(none), NULL, 0) == 0;
+}
+
 /* One question from the socket. 1: answered, 0: closed, -1: rules broken. */
 static int
 serve_one(struct broker_channel *c, int fd, uint8_t *buf, size_t size)
 {
 	struct broker_sealed answer;
-	int fds[IPC_FDS_MAX], data = -1, sent;
+	int fds[IPC_FDS_MAX], data = -1;
 	size_t i, n, nfds = nitems(fds);
 	uint32_t type, answer_type = 0;
 	ssize_t len;
+	bool sent;
 
 	len = ipc_receive(fd, &type, buf, size, fds, &nfds);
 	if (len == -1)
@@ -617,10 +636,10 @@ serve_one(struct broker_channel *c, int fd, uint8_t *buf, size_t size)
 		close(fds[i]);
 	if (n == 0)
 		return -1;
-	sent = ipc_send(fd, answer_type, &answer, n, &data, data != -1);
+	sent = send_answer(fd, answer_type, &answer, n, data);
 	if (data != -1)
 		close(data);
-	return sent == -1 ? 0 : 1;
+	return sent ? 1 : 0;
 }
 
 bool

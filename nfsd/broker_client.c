@@ -85,7 +85,8 @@ broker_client_wait(struct broker_client *c, int ms)
 	struct timespec until;
 	bool here;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	/* Not by the clock on the wall: it may be set back by a day. */
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ms / 1000;
 	until.tv_nsec += (long)(ms % 1000) * 1000000;
 	if (until.tv_nsec >= 1000000000) {
@@ -94,7 +95,8 @@ broker_client_wait(struct broker_client *c, int ms)
 	}
 	pthread_mutex_lock(&c->lock);
 	while (c->gone &&
-	    pthread_cond_timedwait(&c->replaced, &c->lock, &until) == 0)
+	    pthread_cond_clockwait(&c->replaced, &c->lock, CLOCK_MONOTONIC,
+		&until) == 0)
 		continue;
 	here = !c->gone;
 	pthread_mutex_unlock(&c->lock);
@@ -129,13 +131,22 @@ ask_socket(struct broker_client *c, uint32_t type, const void *question,
 	serial = c->serial;
 	gone = c->gone;
 	pthread_mutex_unlock(&c->lock);
-	if (gone || ipc_send(c->fd, type, question, len, fds, nfds) == -1)
+	if (gone)
 		return broken(c, serial);
+	if (ipc_send(c->fd, type, question, len, fds, nfds) == -1) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			return broken(c, serial);
+		errno = EAGAIN; /* it was not sent: nothing is lost */
+		return -1;
+	}
 	got = ipc_receive(c->fd, &answer_type, answer, sizeof(*answer), fd, &n);
 	if (got == -1 && errno == EBADMSG) {
 		errno = EMFILE; /* the answer came, its descriptor did not */
 		return -1;
 	}
+	/* Questions and answers are out of step, for ever: start anew. */
+	if (got == -1 && errno != ECONNRESET)
+		fatal("answer of the broker");
 	if (got != -1 && n == 1 && type != BROKER_OPEN) {
 		close(*fd);
 		*fd = -1;

@@ -15,6 +15,7 @@
 #define BROKER_GROUPS_MAX 16
 #define BROKER_SEAL_MAX	  64 /* descriptors in one question */
 #define BROKER_NAMES_MAX  (BROKER_SEAL_MAX * 768)
+#define BROKER_FORGED	  4096 /* an error no system call has: a bad tag */
 
 enum broker_type {
 	BROKER_OPEN,

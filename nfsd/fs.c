@@ -20,6 +20,8 @@
 #include "log.h"
 #include "util.h"
 
+#define FS_NO_FILES 0x66696c6573u /* key of a log line */
+
 struct fs *
 fs_new(const struct fs_settings *settings)
 {
@@ -142,7 +144,7 @@ enum nfsstat
 fs_status(struct call_ctx *ctx, int error)
 {
 	switch (error) {
-	case EBADMSG: /* the broker's tag */
+	case BROKER_FORGED:
 		return NFSERR_BADHANDLE;
 	case EPIPE: /* no broker: waited for on a file thread */
 		if (!ctx->changed && !fs_may_wait(ctx))
@@ -265,6 +267,17 @@ ask_once(struct fs_thread *t, const struct fh *fh, enum broker_want want,
 	return broker_client_open(t->broker, &q, readable);
 }
 
+/* The client asks again; why it has to is for the administrator to know. */
+static void
+log_no_files(void)
+{
+	if (log_permit(FS_NO_FILES))
+		log_warnx(
+		    "no descriptor left for a file: its client is told to "
+		    "try again; LimitNOFILE= or ulimit -n raises the "
+		    "limit");
+}
+
 static int
 ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
     bool *readable)
@@ -279,6 +292,10 @@ ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 	if (fd == -1 && errno == EPIPE && ctx->call->may_wait &&
 	    broker_client_wait(t->broker, FS_BROKER_MS))
 		fd = ask_once(t, fh, want, readable);
+	if (fd == -1 && errno == EMFILE) {
+		log_no_files();
+		errno = EMFILE;
+	}
 	return fd;
 }
 

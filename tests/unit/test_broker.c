@@ -124,7 +124,7 @@ refused_gid(const struct fh *fh, uint32_t gid)
 	bool readable;
 
 	return broker_client_open(client, &q, &readable) == -1 &&
-	    errno == EBADMSG;
+	    errno == BROKER_FORGED;
 }
 
 static void
@@ -181,13 +181,13 @@ forging(void)
 	/* All a taken-over worker has: its own key. */
 	memset(&other.broker, 0x55, sizeof(other.broker));
 	fh_seal(&bad, &plain, exports->list[0].path, &other);
-	ok(refused(&bad, BROKER_PATH, 0, EBADMSG),
+	ok(refused(&bad, BROKER_PATH, 0, BROKER_FORGED),
 	    "a handle under the worker's key alone is refused");
 	for (i = 0; i < BROKER_BAD_MAX - 1; i++)
-		(void)refused(&bad, BROKER_PATH, 0, EBADMSG);
+		(void)refused(&bad, BROKER_PATH, 0, BROKER_FORGED);
 	ok(opens(&fh, BROKER_PATH, 0, O_PATH),
 	    "good ones are served meanwhile");
-	(void)refused(&bad, BROKER_PATH, 0, EBADMSG);
+	(void)refused(&bad, BROKER_PATH, 0, BROKER_FORGED);
 	ok(refused(&fh, BROKER_PATH, 0, EPIPE),
 	    "too many: the worker counts as taken over");
 	end_skip;
@@ -201,10 +201,10 @@ identities(void)
 
 	fresh("rw", FS_MULTI);
 	fh = sealed("file", false, NULL);
-	ok(refused(&fh, BROKER_WRITE, 0, EBADMSG),
+	ok(refused(&fh, BROKER_WRITE, 0, BROKER_FORGED),
 	    "root cannot be where root is squashed");
 	fresh("rw,all_squash,anonuid=1234", FS_MULTI);
-	ok(refused(&fh, BROKER_WRITE, 1000, EBADMSG),
+	ok(refused(&fh, BROKER_WRITE, 1000, BROKER_FORGED),
 	    "nobody but the one user of all_squash");
 	fresh("ro", FS_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),

@@ -119,16 +119,17 @@ set_stalled(struct rpc_conn *c, bool unsent)
 		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
 }
 
-static void
+/* False: the kernel watches no more descriptors. */
+static bool
 set_event(struct event *ev, bool want, bool *have)
 {
 	if (want == *have)
-		return;
+		return true;
 	*have = want;
 	if (want)
-		(void)event_add(ev, NULL);
-	else
-		(void)event_del(ev);
+		return event_add(ev, NULL) == 0;
+	(void)event_del(ev);
+	return true;
 }
 
 /* Must c wait until replies of its own have gone out? */
@@ -200,9 +201,12 @@ settle(struct rpc_conn *c)
 	input = c->held.buf != NULL;
 	blocked = is_blocked(c);
 	paused = !input && !c->eof && is_paused(c);
-	set_event(&c->readable, !c->eof && !input && !blocked && !paused,
-	    &c->reading);
-	set_event(&c->writable, c->unsent.buf != NULL, &c->writing);
+	if (!set_event(&c->readable, !c->eof && !input && !blocked && !paused,
+		&c->reading) ||
+	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
+		rpc_conn_close(c);
+		return;
+	}
 	if ((input || paused) && !blocked)
 		go_on_later(c, c->busy || paused || is_flooded(c));
 	if ((c->record_since != 0 || c->unsent_since != 0) &&
@@ -565,8 +569,11 @@ late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
 	if (c == NULL)
 		return;
 	c->late--;
+	/* Without memory there is no reply: better an end than silence. */
 	if (len > 0)
 		send_reply(c, reply, len);
+	else
+		c->dead = true;
 	settle(c);
 	rpc_conn_relieve();
 }
@@ -593,7 +600,11 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	    on_readable, c);
 	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
 	    on_writable, c);
-	set_event(&c->readable, true, &c->reading);
+	if (!set_event(&c->readable, true, &c->reading)) {
+		LIST_REMOVE(c, by_id);
+		free(c);
+		return NULL;
+	}
 	return c;
 }
 
@@ -603,8 +614,8 @@ rpc_conn_close(struct rpc_conn *c)
 	struct rpc_streams *s = &rpc_streams;
 
 	rpc_tcp_forget(c->tcp, c);
-	set_event(&c->readable, false, &c->reading);
-	set_event(&c->writable, false, &c->writing);
+	(void)set_event(&c->readable, false, &c->reading);
+	(void)set_event(&c->writable, false, &c->writing);
 	close(c->fd);
 	s->owed -= c->owed;
 	s->partial -= c->partial;

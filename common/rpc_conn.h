@@ -99,7 +99,8 @@ void rpc_conn_turn(void);
  * is closed. Call when no connection is being served.
  */
 void rpc_conn_relieve(void);
-/* Takes over a connected socket; origin.peer is filled. NULL: no memory. */
+/* Takes over a connected socket; origin.peer is filled. NULL: no memory, or
+ * the kernel watches no more. */
 struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
     const struct rpc_peer *);
 /* Closes and frees it, and tells rpc_tcp_forget(). */

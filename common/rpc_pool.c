@@ -6,6 +6,7 @@
  */
 #include <sys/eventfd.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -91,8 +92,9 @@ hand_back(struct rpc_pool *p, struct rpc_job *job)
 	if (!first)
 		return;
 	(void)pthread_mutex_unlock(&p->lock);
-	if (write(p->wake, &one, sizeof(one)) == -1)
-		log_warn("file thread: waking the event loop");
+	while (write(p->wake, &one, sizeof(one)) == -1)
+		if (errno != EINTR) /* nobody would ever collect the jobs */
+			fatal("file thread: waking the event loop");
 	(void)pthread_mutex_lock(&p->lock);
 }
 

@@ -294,7 +294,7 @@ late_run(struct rpc_job *job, unsigned int thread)
 
 	late->reply = reply_take(late->server, late->cap);
 	if (late->reply == NULL)
-		return; /* the client will ask again */
+		return; /* the transport sees that there is none */
 	xdr_out_init(&w->out, late->reply, late->cap);
 	w->call.may_wait = true;
 	w->call.later = false;

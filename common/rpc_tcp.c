@@ -24,6 +24,8 @@
 #define TCP_HOSTS   1024 /* buckets; any number of hosts */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
 
+#define RPC_TCP_NO_FILES 0x6e6f66696c6573u /* key of a log line */
+
 /* All connections of one address, or of one local user. */
 struct rpc_host {
 	LIST_ENTRY(rpc_host) entry;
@@ -165,13 +167,15 @@ host_greatest(void)
 
 /* Closes an idle connection of h; false when it has none. */
 static bool
-evict(const struct rpc_host *h)
+evict(const struct rpc_host *h, const char *why, const char *option)
 {
 	struct rpc_conn *c;
 
 	c = h == NULL ? NULL : host_idle(h);
 	if (c == NULL)
 		return false;
+	if (option != NULL)
+		rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);
 	return true;
 }
@@ -213,21 +217,21 @@ rpc_tcp_forget(struct rpc_tcp *t, struct rpc_conn *c)
 static bool
 admit(struct rpc_tcp *t, const struct rpc_peer *peer)
 {
+	static const char one_host[] = "too many connections of one host";
+	static const char in_all[] = "too many connections";
 	struct rpc_host *h;
 	unsigned int total;
 
 	h = host_find(peer, false);
 	if (h != NULL && h->count >= t->limits.connections_per_host &&
-	    (t->local || !evict(h))) {
-		rpc_tcp_refused(peer, "too many connections of one host",
-		    "connections-per-host");
+	    (t->local || !evict(h, one_host, "connections-per-host"))) {
+		rpc_tcp_refused(peer, one_host, "connections-per-host");
 		return false;
 	}
 	total = t->local ? t->count : all.remote;
 	if (total >= t->limits.connections_max &&
-	    (t->local || !evict(host_greatest()))) {
-		rpc_tcp_refused(peer, "too many connections",
-		    "connections-max");
+	    (t->local || !evict(host_greatest(), in_all, "connections-max"))) {
+		rpc_tcp_refused(peer, in_all, "connections-max");
 		return false;
 	}
 	return true;
@@ -284,7 +288,8 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 	h = host_find(&peer, true);
 	c = h == NULL ? NULL : rpc_conn_new(t, fd, &peer);
 	if (c == NULL) {
-		log_warnx("tcp: out of memory for a connection");
+		log_warnx("tcp: no memory for a connection, or no more can be "
+			  "watched (fs.epoll.max_user_watches)");
 		if (h != NULL && h->count == 0) {
 			LIST_REMOVE(h, entry);
 			free(h);
@@ -312,12 +317,12 @@ static void
 out_of_descriptors(struct rpc_tcp *t)
 {
 	static const struct timeval pause = { 0, TCP_PAUSE };
-	struct rpc_peer peer = { .from.family = AF_UNIX };
 	int fd;
 
-	rpc_tcp_refused(&peer, "no descriptor left for a connection",
-	    "connections-max (and LimitNOFILE=)");
-	if (evict(host_greatest()))
+	if (log_permit(RPC_TCP_NO_FILES))
+		log_warnx("no descriptor left for a connection: one is closed; "
+			  "LimitNOFILE= or ulimit -n raises the limit");
+	if (evict(host_greatest(), NULL, NULL))
 		return;
 	if (t->reserve != -1) {
 		close(t->reserve);
@@ -390,8 +395,11 @@ close_idle(struct rpc_tcp *t, uint32_t now)
 	struct rpc_conn *c;
 
 	while ((c = TAILQ_FIRST(&t->conns)) != NULL && rpc_conn_is_idle(c) &&
-	    now - c->active > t->limits.idle_seconds)
+	    now - c->active > t->limits.idle_seconds) {
+		rpc_tcp_refused(&c->origin.peer, "idle for too long",
+		    "idle-seconds");
 		rpc_conn_close(c);
+	}
 }
 
 /* Once a second, while there is something that could be overdue. */

@@ -23,6 +23,7 @@
 #define UDP_BATCH      32 /* datagrams per wake-up: nobody waits longer */
 #define UDP_ARENA      (256 * 1024) /* replies sent with one call */
 #define UDP_RATE_SLOTS 4096 /* sources whose rate is watched */
+#define UDP_BUSY       0x75647062757379u /* key of a log line */
 
 #define UDP_CONTROL                                                            \
 	(CMSG_SPACE(sizeof(struct in_pktinfo)) +                               \
@@ -261,18 +262,34 @@ late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
 	}
 }
 
+/* The file threads have no room; a stream would wait, a datagram cannot. */
+static void
+log_busy(const struct addr *from)
+{
+	char text[ADDR_STRLEN];
+
+	if (log_permit(UDP_BUSY))
+		log_warnx("udp %s: too many calls wait for a disk, dropped; "
+			  "more file threads (nfsd -t) raise the limit",
+		    addr_print(from, text));
+}
+
 static void
 serve_one(struct rpc_udp *u, struct mmsghdr *mm)
 {
 	struct rpc_origin origin = { .reply = late_reply, .transport = u };
+	enum rpc_verdict verdict;
 	size_t len;
 
 	if (!get_origin(u, mm, &origin))
 		return;
-	if (rpc_serve(u->server, &origin, mm->msg_hdr.msg_iov->iov_base,
-		mm->msg_len, u->replies + u->replies_len,
-		u->replies_cap - u->replies_len, &len) == RPC_ANSWERED)
+	verdict = rpc_serve(u->server, &origin, mm->msg_hdr.msg_iov->iov_base,
+	    mm->msg_len, u->replies + u->replies_len,
+	    u->replies_cap - u->replies_len, &len);
+	if (verdict == RPC_ANSWERED)
 		enqueue(u, &origin, len);
+	else if (verdict == RPC_BUSY)
+		log_busy(&origin.peer.from);
 }
 
 /* Serves what was received; false when it has to wait for the socket. */

@@ -12,6 +12,7 @@
 #include "mount_ops.h"
 #include "mount_table.h"
 
+#define LIST_FULL  0x6c697374u /* key of a log line */
 #define TEXT_SHOWN 256 /* of a path, escaped */
 
 static struct mount_state *the_state;
@@ -59,9 +60,14 @@ note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 {
 	char path[TEXT_SHOWN], from[ADDR_STRLEN];
 	const struct addr *host = &call->peer->from;
+	bool full = mount_list_is_full(ctx->state->list, host);
 
 	if (!mount_list_add(ctx->state->list, host, ctx->mnt->clean))
 		return;
+	if (full && log_permit(LIST_FULL))
+		log_info("the mount list forgets its oldest: %d in all, %d of "
+			 "one host; no flag raises it, nothing depends on it",
+		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
 	ctx->state->listed(true, host, ctx->mnt->clean);
 	if (log_permit(line_key(ctx, host)))
 		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),

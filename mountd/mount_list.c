@@ -53,19 +53,37 @@ find(const struct mount_list *l, const struct addr *host, const char *path)
 	return i;
 }
 
+/* How many entries the host has, and where the oldest is. */
+static size_t
+count(const struct mount_list *l, const struct addr *host, size_t *oldest)
+{
+	size_t i, mine = 0;
+
+	for (i = l->n; i > 0; i--) {
+		if (addr_same_host(&l->entries[i - 1].host, host)) {
+			*oldest = i - 1;
+			mine++;
+		}
+	}
+	return mine;
+}
+
+bool
+mount_list_is_full(const struct mount_list *l, const struct addr *host)
+{
+	size_t oldest;
+
+	return l->n == MOUNT_LIST_MAX ||
+	    count(l, host, &oldest) >= MOUNT_LIST_HOST_MAX;
+}
+
 /* Makes room for one more entry of this host. */
 static void
 make_room(struct mount_list *l, const struct addr *host)
 {
-	size_t i, oldest = l->n, mine = 0;
+	size_t oldest = 0;
 
-	for (i = l->n; i > 0; i--) {
-		if (addr_same_host(&l->entries[i - 1].host, host)) {
-			oldest = i - 1;
-			mine++;
-		}
-	}
-	if (mine >= MOUNT_LIST_HOST_MAX)
+	if (count(l, host, &oldest) >= MOUNT_LIST_HOST_MAX)
 		remove_at(l, oldest);
 	else if (l->n == MOUNT_LIST_MAX)
 		remove_at(l, 0);

@@ -25,6 +25,8 @@ void mount_list_free(struct mount_list *);
 /* True when the entry is new. The port of host does not matter. */
 bool mount_list_add(struct mount_list *, const struct addr *host,
     const char *path);
+/* Would one more entry of this host cost an older one? */
+bool mount_list_is_full(const struct mount_list *, const struct addr *host);
 /* True when it was there. */
 bool mount_list_remove(struct mount_list *, const struct addr *host,
     const char *path);

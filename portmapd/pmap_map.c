@@ -48,15 +48,17 @@ are_apart(const struct uaddr *a, const struct uaddr *b)
 	    !uaddr_is_host(a, &b->at);
 }
 
-static bool
-is_full(const struct pmap_map *map, uint32_t uid)
+bool
+pmap_map_is_full(const struct pmap_map *map, const struct pmap_owner *by)
 {
 	size_t i, held = 0;
 
 	if (map->n == PMAP_ENTRIES_MAX)
 		return true;
-	for (i = 0; i < map->n && uid != 0; i++)
-		if (map->entries[i].by.uid == uid)
+	if (by->link == PMAP_LINK_SELF || by->uid == 0)
+		return false;
+	for (i = 0; i < map->n; i++)
+		if (map->entries[i].by.uid == by->uid)
 			held++;
 	return held >= PMAP_PER_UID_MAX;
 }
@@ -80,9 +82,7 @@ pmap_map_set(struct pmap_map *map, const struct pmap_service *svc,
 		    !are_apart(&e->svc.at, &svc->at))
 			return false;
 	}
-	if (by->link != PMAP_LINK_SELF && is_full(map, by->uid))
-		return false;
-	if (map->n == PMAP_ENTRIES_MAX)
+	if (pmap_map_is_full(map, by))
 		return false;
 	new = &map->entries[map->n++];
 	memset(new, 0, sizeof(*new));

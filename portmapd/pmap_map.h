@@ -61,6 +61,8 @@ void pmap_map_free(struct pmap_map *);
  */
 bool pmap_map_set(struct pmap_map *, const struct pmap_service *,
     const struct pmap_owner *);
+/* At a limit: nothing can be added by this owner. */
+bool pmap_map_is_full(const struct pmap_map *, const struct pmap_owner *);
 /*
  * Removes prog and vers on the transports in the bit set netids (1u << netid).
  * `by` removes what it owns; with `any`, everything but portmapd's own. True

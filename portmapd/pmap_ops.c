@@ -112,6 +112,12 @@ op_set(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 	if (svc->at.kind == UADDR_INET && svc->at.at.port == 0)
 		return;
 	res->done = pmap_map_set(ctx->pm->map, svc, &by);
+	if (!res->done && pmap_map_is_full(ctx->pm->map, &by) &&
+	    log_permit(addr_hash(&ctx->call->peer->from, false) ^ ~by.uid))
+		log_warnx(
+		    "uid %u: program %u not registered: the table holds "
+		    "%d entries, %d of one user but root; no flag raises it",
+		    by.uid, svc->prog, PMAP_ENTRIES_MAX, PMAP_PER_UID_MAX);
 	log_debug("uid %u: set %u version %u %s: %s", by.uid, svc->prog,
 	    svc->vers, netid_rows[svc->netid].name,
 	    res->done ? "done" : "refused: taken, or the table is full");

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: ISC
 """Runs the abuse cases and prints TAP.
 
-usage: abuse.py [--host ADDRESS --export PATH] [number ...]
+usage: abuse.py [--own | --shared] [number ...]
+       abuse.py --host ADDRESS --export PATH [number ...]
 
-Without --host it expects the surroundings that abuse.t makes. With it, the
-cases that need nothing of the server's machine run against any NFS server
-on this machine, for comparison; its address must be a loopback one.
+Without --host it expects the surroundings that abuse.t or faults.t makes;
+--own runs the cases that start daemons of their own, --shared the others. With
+--host, the cases that need nothing of the server's machine run against any NFS
+server on this machine, for comparison; its address must be a loopback one.
 """
 import argparse
 import ipaddress
@@ -23,6 +25,7 @@ import section_f  # noqa: F401
 import section_g  # noqa: F401
 import section_h  # noqa: F401
 import section_i  # noqa: F401
+import section_i_own  # noqa: F401
 import section_j  # noqa: F401
 
 
@@ -30,15 +33,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--host")
     parser.add_argument("--export")
+    parser.add_argument("--own", action="store_true")
+    parser.add_argument("--shared", action="store_true")
     parser.add_argument("numbers", nargs="*", type=int)
     args = parser.parse_args()
+    if harness.missing():
+        sys.exit(f"abuse.py: not one case each: {harness.missing()}")
     env = dict(os.environ)
     if args.host:
         if not ipaddress.ip_address(args.host).is_loopback:
             sys.exit("abuse.py: only loopback addresses are targets")
         env = {"HOST": args.host, "EXPORT": args.export or "/",
                **{k: v for k, v in env.items() if k.endswith("_PORT")}}
-    sys.exit(harness.run(harness.World(env), set(args.numbers)))
+    cases = [c for c in harness.CASES
+             if (not args.numbers or c.number in args.numbers) and
+             (c.own if args.own else not c.own if args.shared else True)]
+    sys.exit(harness.run(harness.World(env), cases))
 
 
 if __name__ == "__main__":

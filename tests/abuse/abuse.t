@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 #
 # The abuse cases against the real, sandboxed daemons. LONG=1 (make abuse) runs
-# the long ones too; CASES="12 48" only some.
+# the long ones too; CASES="12 48" only some. faults.t has those that start
+# daemons of their own.
 # Runs in: the tests.
 . "${0%/*}/../system/lib.sh"
 private "$@"
@@ -11,7 +12,7 @@ need python3 python3 setfacl acl
 world() {
 	local d
 	umask 022
-	mkdir "$T"/{rw,ro,all,secure,other,only2,outside,elsewhere,small}
+	mkdir "$T"/{rw,ro,all,secure,other,only2,outside,elsewhere}
 	chmod 777 "$T"/{rw,ro,all,secure,only2,elsewhere}
 	for d in rw ro; do
 		mkdir "$T/$d/sub" "$T/$d/mnt"
@@ -37,7 +38,6 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/rw/sock"
 	chmod 600 "$T/outside/secret" "$T/elsewhere/secret"
 	mount -t tmpfs -o size=1m tmpfs "$T/rw/mnt"
 	echo foreign >"$T/rw/mnt/foreign"
-	loop_fs ext4 24 "$T/small" && chmod 777 "$T/small"
 }
 
 world
@@ -46,7 +46,6 @@ tern_start "$T/rw 127.0.0.0/8(rw,insecure)
 $T/ro 127.0.0.0/8(ro,insecure)
 $T/all 127.0.0.0/8(rw,insecure,all_squash)
 $T/secure 127.0.0.0/8(rw)
-$T/small 127.0.0.0/8(rw,insecure)
 $T/only2 127.0.0.1(rw,insecure)
 $T/other 10.9.9.0/24(rw)" -w 2
 export OTHER_PID=${pid[far]} OUR_ADDRESS=10.77.0.1
@@ -54,7 +53,7 @@ export PIDS="${pid[portmapd]} ${pid[mountd]} ${pid[nfsd]}"
 export LOGS="$T/portmapd.log $T/mountd.log $T/nfsd.log"
 export PYTHONDONTWRITEBYTECODE=1
 # shellcheck disable=SC2086 # a list of numbers
-python3 "$top/tests/abuse/abuse.py" ${CASES:-}
+python3 "$top/tests/abuse/abuse.py" --shared ${CASES:-}
 rc=$?
 [ $rc = 0 ] || for f in $LOGS; do
 	diag "${f##*/}: $(tail -n 15 "$f")"

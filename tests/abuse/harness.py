@@ -6,10 +6,11 @@ with the methods of World. After each one the oracle asks: same processes,
 another client served at once, memory and sockets back, nothing outside the
 exports touched, the log not flooded.
 """
+import collections
 import hashlib
 import os
 import re
-import socket
+import subprocess
 import sys
 import time
 import traceback
@@ -17,17 +18,27 @@ import traceback
 from wire import (MOUNT, NFS, OK, PMAP, Closed, Datagrams, Nfs2, Nfs3, Stream,
                   call, mount3)
 
+# The catalogue's sections A to J: every number has its case.
+LAST_CASE = 121
 CASES = []
 NULL_SECONDS = 0.1
 GROWTH_KIB = 2048
 LOG_LINES = 100
 
 
-def case(number, title, long=False, grows=False, remote=False):
+Case = collections.namedtuple(
+    "Case", "number title function long grows remote own restarts")
+
+
+def case(number, title, long=False, grows=False, remote=False, own=False,
+         restarts=False):
     """Registers a case. long: only in `make abuse`. grows: fills a cache that
-    is meant to stay filled. remote: needs nothing of the server's machine."""
+    is meant to stay filled. remote: needs nothing of the server's machine.
+    own: starts daemons of its own, and asks the oracle about those. restarts:
+    afterwards the processes are others, and rightly so."""
     def mark(function):
-        CASES.append((number, title, function, long, grows, remote))
+        CASES.append(Case(number, title, function, long, grows, remote, own,
+                          restarts))
         return function
     return mark
 
@@ -117,13 +128,15 @@ class World:
 
     def _sentinels(self):
         found = {}
+        paths = [self.dir + "/elsewhere/secret"]
         for top, _, files in os.walk(self.dir + "/outside"):
-            for name in files:
-                path = os.path.join(top, name)
-                st = os.lstat(path)
-                with open(path, "rb") as f:
-                    digest = hashlib.sha256(f.read()).hexdigest()
-                found[path] = (digest, st.st_mode, st.st_uid, st.st_mtime_ns)
+            paths += [os.path.join(top, name) for name in files]
+        for path in filter(os.path.exists, paths):
+            st = os.lstat(path)
+            with open(path, "rb") as f:
+                digest = hashlib.sha256(f.read()).hexdigest()
+            found[path] = (digest, st.st_mode, st.st_uid, st.st_gid,
+                           st.st_mtime_ns, st.st_ctime_ns)
         return found
 
     def _all_pids(self):
@@ -201,37 +214,64 @@ def eventually(condition, seconds=5.0):
     return True
 
 
-def run(world, wanted):
-    """Runs the registered cases and prints TAP; returns the exit status."""
-    failed = count = 0
-    for number, title, function, long, grows, remote in sorted(
-            CASES, key=lambda c: c[0]):
-        if wanted and number not in wanted:
+def missing():
+    """Numbers of the catalogue that have no case, or more than one."""
+    count = collections.Counter(c.number for c in CASES)
+    return [n for n in range(1, LAST_CASE + 1) if count[n] != 1] + \
+        [n for n in count if n > LAST_CASE]
+
+
+def skipped(world, c):
+    """Why it is not run, or None."""
+    if c.long and not world.long:
+        return "long: make abuse"
+    if world.remote and not c.remote:
+        return "needs the server's machine"
+    return None
+
+
+def judge(world, c):
+    """Runs a case and asks the oracle. None, or what is wrong."""
+    try:
+        if c.own or world.remote:
+            c.function(world)
+            if not c.own:
+                world.verdict(None, c.grows)
+            return None
+        before = world.snapshot()
+        c.function(world)
+        world.verdict(world.snapshot() if c.restarts else before,
+                      c.grows or c.restarts)
+        return None
+    except (Failure, Closed, OSError, subprocess.SubprocessError) as error:
+        where = "".join(
+            f"\nat {os.path.basename(frame.filename)}:{frame.lineno} "
+            f"{frame.line}"
+            for frame in traceback.extract_tb(sys.exc_info()[2])[1:4])
+        return f"{type(error).__name__}: {error}{where}"
+
+
+def run(world, cases):
+    """Runs them in order and prints TAP; returns the exit status."""
+    passed = failed = 0
+    for count, c in enumerate(sorted(cases), 1):
+        name = f"case {c.number}: {c.title}"
+        why = skipped(world, c)
+        if why:
+            print(f"ok {count} - {name} # skip {why}", flush=True)
             continue
-        count += 1
-        name = f"case {number}: {title}"
-        if long and not world.long:
-            print(f"ok {count} - {name} # skip long: make abuse", flush=True)
+        started = time.monotonic()
+        wrong = judge(world, c)
+        spent = time.monotonic() - started
+        if wrong is None:
+            passed += 1
+            print(f"ok {count} - {name} ({spent:.1f} s)", flush=True)
             continue
-        if world.remote and not remote:
-            print(f"ok {count} - {name} # skip needs the server's machine",
-                  flush=True)
-            continue
-        try:
-            before = world.snapshot()
-            function(world)
-            world.verdict(before, grows)
-            print(f"ok {count} - {name}", flush=True)
-        except (Failure, Closed, OSError, socket.timeout) as error:
-            failed += 1
-            print(f"not ok {count} - {name}", flush=True)
-            kind = type(error).__name__
-            print(f"#   failed: {name}: {kind}: {error}", file=sys.stderr,
-                  flush=True)
-            print(f"# {kind}: {error}".replace("\n", "\n# "))
-            where = traceback.extract_tb(sys.exc_info()[2])[1:3]
-            for frame in where:
-                print(f"# at {os.path.basename(frame.filename)}:"
-                      f"{frame.lineno} {frame.line}", flush=True)
-    print(f"1..{count}")
+        failed += 1
+        print(f"not ok {count} - {name}", flush=True)
+        print(f"#   failed: {name}: {wrong}".replace("\n", "\n#   "),
+              file=sys.stderr, flush=True)
+        print("# " + wrong.replace("\n", "\n# "), flush=True)
+    print(f"# {passed} passed, {failed} failed")
+    print(f"1..{len(cases)}")
     return 1 if failed else 0

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""C. mountd. Property tests of prefixes (39) are in tests/unit."""
+"""C. mountd."""
+import ipaddress
+import re
+import subprocess
 import time
 
 from harness import case
-from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Nfs3, call, mount3,
-                  opaque, u32)
+from servers import Server
+from wire import (ACCES, MOUNT, NAMETOOLONG, NOENT, OK, Nfs3, Stream, call,
+                  mount3, opaque, u32)
 
 REFUSALS = (NOENT, ACCES, NAMETOOLONG, 20, 22)
 
@@ -70,6 +74,106 @@ def same_answer(w):
         spans.setdefault(path, []).append(time.perf_counter() - started)
     real, none = (sorted(v)[len(v) // 2] for v in spans.values())
     w.true(0.25 < real / none < 4, f"medians {real:.6f} {none:.6f}")
+
+
+def flipped(base, bit):
+    """The address that differs from base in this bit, counted from the left;
+    bit == length of the address: base itself."""
+    bits = base.max_prefixlen
+    return base if bit == bits else \
+        type(base)(int(base) ^ 1 << (bits - 1 - bit))
+
+
+def exported(s, host, source, port):
+    """The numbers of the exports that EXPORT shows to this source."""
+    with Stream(port, host, source=(source, 0)) as t:
+        listed = t.rpc(call(MOUNT, 3, 5)).rest
+    return {int(n) for n in re.findall(rb"/p(\d+)", listed)}
+
+
+def check_prefixes(s, base, host):
+    """Export number n is for the first n bits of base, plus what differs."""
+    bits = base.max_prefixlen
+    handles = {}
+    for n in range(bits + 1):
+        with Stream(s.ports[MOUNT], host, source=(str(base), 0)) as t:
+            handles[n] = mount3(t, f"{s.dir}/p{n}").fh
+    for bit in range(bits + 1):
+        source = str(flipped(base, bit))
+        s.equal(exported(s, host, source, s.ports[MOUNT]),
+                set(range(bit + 1)), f"exports for {source}")
+        c = Nfs3(s.tcp_to(host, source))
+        s.equal(c.getattr(handles[bit]).status(), OK, f"{source} in /{bit}")
+        if bit < bits:
+            s.equal(c.getattr(handles[bit + 1]).status(), ACCES,
+                    f"{source} beside /{bit + 1}")
+        c.transport.close()
+
+
+class PrefixServer(Server):
+    """One export for each length of a prefix of base, and one with many
+    clients: lists of any length are sorted by a process that is sealed."""
+
+    def __init__(self, world, base):
+        self.base = base
+        super().__init__(world, "\n".join(
+            f"{{d}}/p{n} " + str(ipaddress.ip_network(f"{base}/{n}", False)) +
+            "(ro,insecure)" for n in range(base.max_prefixlen + 1)) +
+            "\n{d}/rw 127.0.0.1(rw,insecure)" +
+            "".join(f" 10.1.{n}.0/24(ro)" for n in range(200)),
+            dirs=[f"p{n}" for n in range(base.max_prefixlen + 1)])
+        addresses([flipped(base, bit) for bit in range(base.max_prefixlen + 1)],
+                  "add")
+
+    def tcp_to(self, host, source):
+        return Stream(self.ports[100003], host, source=(source, 0))
+
+    def __exit__(self, *how):
+        super().__exit__(*how)
+        addresses([flipped(self.base, bit)
+                   for bit in range(self.base.max_prefixlen + 1)], "del")
+
+
+def addresses(found, what):
+    """Gives them to the loopback interface, or takes them away."""
+    text = "".join(f"address {what} {a}/{a.max_prefixlen} dev lo" +
+                   (" nodad" if a.version == 6 and what == "add" else "") +
+                   "\n" for a in found)
+    subprocess.run(["ip", "-batch", "-"], input=text, text=True, check=True)
+
+
+@case(39, "prefixes of every length, mapped addresses and zones: exact",
+      own=True)
+def prefixes(w):
+    with PrefixServer(w, ipaddress.ip_address("85.170.85.170")) as s:
+        check_prefixes(s, s.base, "127.0.0.1")
+        mapped = exported(s, "::ffff:127.0.0.1", f"::ffff:{s.base}",
+                          s.ports[MOUNT])
+        w.equal(mapped, set(range(33)), "exports for a mapped address")
+    with PrefixServer(w, ipaddress.ip_address("2a55:aa55::aa55:55aa")) as s:
+        check_prefixes(s, s.base, "::1")
+    zones(w)
+
+
+def zones(w):
+    """The same link-local address on two cables is two clients."""
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+    ip("link", "add", "zone0", "type", "veth", "peer", "name", "zone1")
+    try:
+        for n in (0, 1):
+            ip("link", "set", f"zone{n}", "up")
+            ip("address", "add", f"fe80::7:{n}/64", "dev", f"zone{n}", "nodad")
+        with Server(w, "{d}/p0 fe80::7:0%zone0(ro,insecure)\n"
+                    "{d}/p1 fe80::7:0%zone1(ro,insecure)\n"
+                    "{d}/p2 fe80::7:0(ro,insecure)\n"
+                    "{d}/p3 fe80::/10(ro,insecure)\n"
+                    "{d}/rw 127.0.0.1(rw,insecure)",
+                    dirs=("p0", "p1", "p2", "p3")) as s:
+            w.equal(exported(s, "fe80::7:0%zone0", "fe80::7:0%zone0",
+                             s.ports[MOUNT]), {0, 2, 3}, "exports by zone")
+    finally:
+        ip("link", "del", "zone0")
 
 
 @case(40, "no name of the client is looked up while serving")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 """D. Handles and export escape."""
 import os
+import signal
 
-from harness import case
-from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NOENT, NOTDIR, OK, STALE,
-                  entries3, entries3plus, opaque, u32)
+from harness import case, eventually
+from servers import Server, refuses_to_start
+from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NFS, NOENT, NOTDIR, OK, STALE,
+                  call, entries3, entries3plus, opaque, u32)
 
 GONE = (BADHANDLE, STALE)
 
@@ -72,6 +74,33 @@ def other_export_id(w):
     fh, other = w.root("ro"), w.root("rw")
     w.equal(c.getattr(fh[:2] + other[2:4] + fh[4:]).status(), BADHANDLE, "id")
     c.transport.close()
+
+
+@case(51, "handles last over restarts, and end with their key", own=True)
+def old_handles(w):
+    with Server(w) as s:
+        c = s.nfs3()
+        root, fh = s.root(), c.lookup(s.root(), "f").fh
+        c.transport.close()
+        for daemon in ("nfsd", "mountd"):
+            w.equal(s.stop(daemon), 0, f"end of {daemon}")
+            s.start(daemon)
+        c = s.nfs3()
+        w.equal(c.read(fh, 0, 99).bytes, b"content\n", "after a restart")
+        w.equal(c.getattr(root).status(), OK, "the root after a restart")
+        c.transport.close()
+        for daemon in ("nfsd", "mountd"):
+            s.stop(daemon)
+        os.unlink(s.dir + "/key")
+        for daemon in ("mountd", "nfsd"):
+            s.start(daemon)
+        s.settle()
+        c = s.nfs3()
+        for old in (root, fh):
+            w.among(c.getattr(old).status(), GONE, "after a new key")
+        w.true(s.root() != root, "the root has another handle")
+        c.transport.close()
+        s.before = s.snapshot()
 
 
 @case(52, "a deleted file whose inode is used again is STALE")
@@ -181,3 +210,22 @@ def wrong_types(w):
             w.equal(c.call("READLINK", opaque(fh)).status(), INVAL,
                     f"READLINK {kind}")
     c.transport.close()
+
+
+@case(59, "an export that asks for TLS is not served in clear text", own=True)
+def tls_only(w):
+    asks = "{d}/rw 127.0.0.0/8(rw,insecure,xprtsec=mtls)"
+    with Server(w) as s:
+        plain = asks.format(d=s.dir)
+        with s.tcp(NFS) as t:  # AUTH_TLS, RFC 9289: nobody says STARTTLS
+            reply = t.rpc(call(NFS, 3, 0, cred=u32(7, 0)))
+            w.true(reply.stat == 1 or reply.verf != b"STARTTLS", "AUTH_TLS")
+        s.write_exports(plain)
+        for daemon in ("mountd", "nfsd"):
+            said = refuses_to_start(w, daemon, (
+                "-R", "-f", s.dir + "/exports", "-k", s.dir + "/key"))
+            w.true("xprtsec" in said, f"{daemon} says {said[-200:]}")
+            s.processes[daemon].send_signal(signal.SIGHUP)
+            w.true(eventually(lambda d=daemon: "not reloaded" in s.log(d)),
+                   f"{daemon} takes the file")
+        w.true(s.works(), "the old exports stay in force")

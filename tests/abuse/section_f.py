@@ -5,7 +5,9 @@ import stat
 import subprocess
 import threading
 
+from faults import Trouble
 from harness import case
+from servers import Server, refuses_to_start
 from wire import (ACCES, INVAL, NOTSUPP, OK, PERM, ROFS, AUTH_SYS, NFS, call,
                   opaque, sattr2, u32, auth_sys)
 
@@ -59,6 +61,68 @@ def edge_uids(w):
         if private.status() == OK:
             w.equal(c.read(private.fh, 0, 9).status(), ACCES, f"uid {uid}")
         c.transport.close()
+
+
+@case(75, "below the lowest permitted uid: the anonymous user")
+def lowest_uid(w):
+    for export, uid, want in (("rw", 0, 65534), ("rw", 1, 1), ("all", 1, 65534),
+                              ("all", 1001, 65534)):
+        c = w.nfs3(uid=uid, gid=uid)
+        w.equal(c.create(w.root(export), "low").status(), OK, f"uid {uid}")
+        w.equal(owner(w, export + "/low"), (want, want),
+                f"uid {uid} in {export}")
+        os.unlink(f"{w.dir}/{export}/low")
+        c.transport.close()
+    # A minimum that nobody would enforce is refused, not ignored.
+    path = w.dir + "/exports.minimum"
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"{w.dir}/rw 127.0.0.1(rw,minuid=1000)\n")
+    for daemon in ("mountd", "nfsd"):
+        said = refuses_to_start(w, daemon, ("-R", "-f", path, "-k",
+                                            w.dir + "/key"))
+        w.true("minuid" in said, f"{daemon} says {said[-200:]}")
+
+
+@case(76, "when an identity cannot be taken the request fails", own=True)
+def failing_identity(w):
+    with Server(w) as s:
+        private = s.dir + "/rw/hers"
+        with open(private, "w", encoding="ascii") as f:
+            f.write("hers")
+        os.chown(private, 1001, 1001)
+        os.chmod(private, 0o600)
+        hers = s.nfs3().lookup(s.root(), "hers").fh
+        for role in ("worker", "broker"):
+            for what in ("setgroups:error=EPERM", "setfsgid:retval=0",
+                         "setfsuid:retval=0", "setfsuid:retval=1001",
+                         "setgroups:error=ENOMEM:when=1",
+                         "setfsuid:retval=0:when=1"):
+                take_turns(w, s, s.role("nfsd", role), what, hers)
+
+
+def take_turns(w, s, pid, what, hers):
+    """1001 works, then 1002 while he cannot be switched to, then both."""
+    she, he = s.nfs3(uid=1001), s.nfs3(uid=1002, gid=1002)
+    path = s.dir + "/rw/turn"
+    w.equal(she.write(hers, 0, b"hers").status(), OK, "her own")
+    with Trouble(pid, what):
+        made = he.create(s.root(), "turn").status()
+        wrote = he.write(hers, 0, b"his!").status()
+        read = he.read(hers, 0, 4).status()
+    w.true(wrote not in (OK, None) and read not in (OK, None),
+           f"{what}: he has her file: {wrote} {read}")
+    with open(s.dir + "/rw/hers", encoding="ascii") as f:
+        w.equal(f.read(), "hers", f"{what}: her file")
+    if os.path.exists(path):
+        w.equal(os.stat(path).st_uid, 1002, f"{what}: owner of what he made")
+        os.unlink(path)
+    else:
+        w.true(made not in (OK, None), f"{what}: CREATE says {made}")
+    w.equal(he.create(s.root(), "turn").status(), OK, f"after {what}")
+    w.equal(os.stat(path).st_uid, 1002, f"owner after {what}")
+    os.unlink(path)
+    she.transport.close()
+    he.transport.close()
 
 
 @case(77, "two users in turn: every file has the right owner", grows=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""I. Exhaustion. Failing allocations (110) are in tests/fault."""
+"""I. Exhaustion. What needs daemons of its own is in section_i_own.py."""
 import os
 import resource
 import socket
@@ -9,8 +9,6 @@ import time
 
 from harness import case
 from wire import NFS, OK, Closed, call, record, u32
-
-NOSPC, DQUOT, IO = 28, 69, 5
 
 
 def open_many(w, count, source):
@@ -149,25 +147,6 @@ def bad_requests(w):
         c.getattr(os.urandom(32))
     c.transport.close()
     w.true(w.snapshot()[3] - lines < 50, "log lines")
-
-
-@case(111, "a full disk is NOSPC, and works again when there is room")
-def full_disk(w):
-    if not os.path.ismount(w.dir + "/small"):
-        return
-    c = w.nfs3()
-    root = w.root("small")
-    fh = c.create(root, "fill").fh
-    status, offset = OK, 0
-    while status == OK and offset < 64 << 20:
-        status = c.write(fh, offset, bytes(256 * 1024), stable=2).status()
-        offset += 256 * 1024
-    w.among(status, (NOSPC, DQUOT), "when full")
-    w.equal(c.remove(root, "fill").status(), OK, "REMOVE")
-    fh = c.create(root, "again").fh
-    w.equal(c.write(fh, 0, b"room").status(), OK, "room again")
-    c.remove(root, "again")
-    c.transport.close()
 
 
 @case(113, "deep trees and many subdirectories: right errors")

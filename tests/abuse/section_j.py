@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: ISC
-"""J. Local interfaces and restart. The broker's frames (116, 117) are in
-tests/unit, the owned roles (118) in tests/system."""
+"""J. Local interfaces, broker, restart."""
+import array
+import ctypes
 import os
+import random
 import signal
+import socket
+import struct
 import subprocess
 import time
 
-from harness import case, descendants, eventually
+from harness import Failure, case, descendants, eventually
 from section_b import as_user, unix
+from servers import Server, refuses_to_start
 from wire import MOUNT, OK, PMAP, Closed, call, mount3
+
+PIDFD_GETFD = 438
+ROLE_CHANNEL = 3  # common/role.h: to the parent
+BROKER_OPEN, BROKER_SEAL, BROKER_LINK = 0, 1, 2  # nfsd/broker_proto.h
+OPEN_SIZE = 32 + 4 * 4 + 16 * 4
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 @case(115, "an ordinary local user gets nothing from our sockets")
@@ -21,8 +32,195 @@ def local_user(w):
     w.true(not as_user(1001, reach), "a stranger registered a program")
 
 
-@case(119, "kill -9 of every role: the server is back",
-      grows=True)
+def taken(pid, fd):
+    """A descriptor of another process, as a socket of ours."""
+    pidfd = os.pidfd_open(pid)
+    try:
+        got = ctypes.CDLL(None, use_errno=True).syscall(
+            PIDFD_GETFD, pidfd, fd, 0)
+    finally:
+        os.close(pidfd)
+    if got == -1:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return socket.socket(fileno=got)
+
+
+def broker_channel(worker):
+    """One of the worker's channels to the broker, as a worker that was taken
+    over has it: a file thread's, which is the last."""
+    for fd in sorted(map(int, os.listdir(f"/proc/{worker}/fd")), reverse=True):
+        try:
+            if fd == ROLE_CHANNEL or not os.readlink(
+                    f"/proc/{worker}/fd/{fd}").startswith("socket:"):
+                continue
+            s = taken(worker, fd)
+        except OSError:  # a connection that has just ended
+            continue
+        if s.family == socket.AF_UNIX and s.type == socket.SOCK_SEQPACKET:
+            return s
+        s.close()
+    raise Failure("the worker has no channel to the broker")
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def frame(kind, data=b"", length=None):
+    return struct.pack("<II", kind, len(data) if length is None else length) \
+        + data
+
+
+def with_descriptors(count):
+    """Ancillary data of sendmsg: so many descriptors."""
+    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+             array.array("i", [0] * count))]
+
+
+def misbehave(w, channel, make, ancillary=()):
+    """The worker seems to send the message: it is ended, another one serves,
+    and nobody keeps a descriptor. make: the message, from root and file."""
+    with Server(w) as s:
+        s.forgive = "worker: pid [0-9]+ was killed by signal 9"
+        c = s.nfs3()
+        message = make(s.root(), c.lookup(s.root(), "f").fh)
+        c.transport.close()
+        what = f"{message[:16]!r} with {len(ancillary)}"
+        worker = s.role("nfsd", "worker")
+        others = [s.processes["nfsd"].pid, s.role("nfsd", "broker")]
+        before = [descriptors(pid) for pid in others]
+        with channel(worker) as end:
+            end.sendmsg([message], ancillary)
+        w.true(eventually(lambda: not os.path.exists(f"/proc/{worker}"), 10),
+               f"{what}: the worker lives on")
+        s.settle()
+        w.equal([s.processes["nfsd"].pid, s.role("nfsd", "broker")], others,
+                f"{what}: parent and broker")
+        for pid, count in zip(others, before):
+            w.true(eventually(lambda p=pid, c=count: descriptors(p) <= c),
+                   f"{what}: descriptors {count} -> {descriptors(pid)}")
+        w.true("killing pid" in s.log("nfsd"), "the log does not say why")
+        with open(s.dir + "/rw/f", encoding="ascii") as f:
+            w.equal(f.read(), "content\n", "the file")
+
+
+def to_parent(worker):
+    return taken(worker, ROLE_CHANNEL)
+
+
+@case(116, "malformed messages between the processes end who sent them",
+      own=True)
+def bad_frames(w):
+    bad = [frame(7, bytes(4)), frame(99), frame(0, bytes(40)), frame(8, b"xx"),
+           b"abc", frame(7, length=9), frame(8, bytes(60000))]
+    for message in bad if w.long else bad[:3]:
+        misbehave(w, to_parent, lambda *_, m=message: m)
+    for message in bad if w.long else bad[3:]:
+        misbehave(w, broker_channel, lambda *_, m=message: m)
+    for channel in (to_parent, broker_channel):
+        for count in (1, 253):
+            misbehave(w, channel, lambda *_: frame(7),
+                      with_descriptors(count))
+
+
+def question(handle, want=0, uid=1001, gid=1001, groups=(), ngroups=None):
+    """struct broker_open, packed."""
+    return handle + struct.pack(
+        "<IIII", want, uid, gid, len(groups) if ngroups is None else ngroups) \
+        + b"".join(struct.pack("<I", g) for g in groups).ljust(64, b"\0")
+
+
+def ask(channel, kind, data):
+    """(errno, descriptor or -1) of the broker's answer, None: it hung up."""
+    channel.settimeout(5)
+    try:
+        channel.send(frame(kind, data))
+        answer, ancillary, _, _ = channel.recvmsg(
+            65536, socket.CMSG_SPACE(4 * 64))
+    except (BrokenPipeError, ConnectionResetError):
+        return None
+    if len(answer) < 12:
+        return None
+    fd = struct.unpack("<i", ancillary[0][2][:4])[0] if ancillary else -1
+    return struct.unpack_from("<i", answer, 8)[0], fd
+
+
+@case(117, "the broker is asked for what no worker may have", own=True)
+def broker_questions(w):
+    rng = random.Random(117)
+    with Server(w, "{d}/rw 127.0.0.0/8(rw,insecure)\n"
+                "{d}/ro 127.0.0.0/8(ro,insecure)", dirs=("ro",)) as s:
+        s.forgive = "worker: pid [0-9]+ was killed by signal 9"
+        c = s.nfs3()
+        root = s.root()
+        fh = c.lookup(root, "f").fh
+        with s.tcp(MOUNT) as t:
+            ro = mount3(t, s.dir + "/ro").fh
+        c.transport.close()
+        forged = [root[:8] + struct.pack("<I", n) + root[12:]
+                  for n in (0, 129, 1 << 31)]
+        forged += [rng.randbytes(32) for _ in range(8)]
+        forged += [root[:i] + bytes([root[i] ^ 1]) + root[i + 1:]
+                   for i in range(4, 32, 7)]
+        for data in [question(h) for h in forged] + [
+                question(fh, 2, uid=0), question(fh, 2, gid=0),
+                question(ro, 2)]:
+            with broker_channel(s.role("nfsd", "worker")) as end:
+                got = ask(end, BROKER_OPEN, data)
+            w.true(got is None or (got[0] != 0 and got[1] == -1),
+                   f"{data[:48].hex()}: {got}")
+            s.settle()
+        s.before = s.snapshot()
+    # A want is an index into a table of flags, not flags.
+    for want in (4, os.O_CREAT, os.O_TRUNC | os.O_RDWR, 0xFFFFFFFF):
+        misbehave(w, broker_channel, lambda _, fh, n=want: frame(
+            BROKER_OPEN, question(fh, n)))
+    misbehave(w, broker_channel, lambda _, fh: frame(
+        BROKER_OPEN, question(fh, ngroups=17)))
+    misbehave(w, broker_channel, lambda *_: frame(
+        BROKER_OPEN, bytes(OPEN_SIZE - 1)))
+    misbehave(w, broker_channel, lambda root, _: frame(
+        BROKER_SEAL, struct.pack("<IIII", 1, 0xFFFFFFFF, 0, 0) + root))
+    for name in (b"../x\0", b"a/b\0", b"no end", b"\0"):
+        misbehave(w, broker_channel, lambda root, fh, n=name: frame(
+            BROKER_LINK, question(fh) + root + struct.pack("<I", len(n)) + n))
+
+
+@case(118, "a process that was taken over gets nowhere", own=True)
+def owned(w):
+    results = w.dir + "/owned-results"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for daemon, roles in (("portmapd", 1), ("mountd", 1), ("nfsd", 2)):
+            with open(results, "w", encoding="ascii"):
+                os.chmod(results, 0o666)
+            s = Server(w, daemons=(daemon,), build="owned", env={
+                "TERN_OWNED": results, "TERN_OWNED_SECRET": "outside/secret",
+                "TERN_OWNED_PORT": str(listener.getsockname()[1]),
+                "TERN_OWNED_SOCKET": "/run/none", "TERN_OWNED_SQUASHED": "0"})
+            try:
+                s.launch(daemon)
+                w.true(eventually(lambda: read(results).count("end\n") >=
+                                  roles, 60), f"{daemon} did not come through")
+                tries = [line.split("\t") for line in
+                         read(results).splitlines() if line != "end"]
+            finally:
+                s.end()
+            w.true(len(tries) >= 50 * roles, f"{len(tries)} tries")
+            allowed = [(role, name) for role, name, verdict, _ in tries
+                       if verdict != "denied"]
+            # Opening by handle is what the broker is for.
+            if ("broker", "open_by_handle_at with a forged handle") in allowed:
+                allowed.remove(
+                    ("broker", "open_by_handle_at with a forged handle"))
+            w.equal(allowed, [], f"{daemon} may")
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+@case(119, "kill -9 of every role: the server is back", restarts=True)
 def killed_roles(w):
     for pid in w.pids:
         children = [p for p in descendants(pid) if p != pid]
@@ -30,7 +228,6 @@ def killed_roles(w):
             os.kill(child, signal.SIGKILL)
             w.true(eventually(lambda: served(w), 20), f"role {child}")
     w.true(eventually(lambda: settled(w), 20), "roles are back")
-    raise_new_baseline(w)
 
 
 def served(w):
@@ -55,12 +252,6 @@ def settled(w):
         return False
 
 
-def raise_new_baseline(w):
-    """The processes are others now, and rightly so."""
-    w.verdict = lambda before, grows: type(w).verdict(
-        w, w.snapshot(), True)
-
-
 @case(120, "files that others can read or write are refused")
 def loose_files(w):
     for name, mode in (("key", 0o644), ("exports", 0o666)):
@@ -79,3 +270,41 @@ def loose_files(w):
                        f"{daemon}: {out.stderr[-200:]}")
         finally:
             os.chmod(path, old)
+
+
+def without(*numbers):
+    """A command in front: as if the kernel did not have these calls."""
+    return [HERE + "/../system/without.py", ",".join(map(str, numbers))]
+
+
+LANDLOCK = (444, 445, 446)
+SECCOMP = 317
+CONTAINER = ["setpriv", "--no-new-privs", "--bounding-set",
+             "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,"
+             "+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,"
+             "+audit_write,+setfcap"]
+
+
+@case(121, "without Landlock, without seccomp, in a container: said once, or "
+      "refused", own=True)
+def less_sandbox(w):
+    for wrap, lost in ((without(*LANDLOCK), "landlock"),
+                       (CONTAINER, "private mounts")):
+        with Server(w, wrap=wrap) as s:
+            for daemon in s.daemons:
+                lines = [line for line in s.log(daemon).splitlines()
+                         if "sandbox: missing" in line and lost in line]
+                w.true(lines, f"{daemon} does not say that {lost} is missing")
+                w.equal(len(lines), len(set(lines)), f"{daemon} says it twice")
+            strict = ("-R", "-o", "strict", "-f", s.dir + "/exports", "-k",
+                      s.dir + "/key")
+            for daemon in s.daemons:
+                said = refuses_to_start(w, daemon, strict, wrap)
+                w.true("strict" in said and lost in said,
+                       f"{daemon}: {said[-300:]}")
+    s = Server(w)
+    for daemon in s.daemons:
+        said = refuses_to_start(w, daemon, (
+            "-R", "-f", s.dir + "/exports", "-k", s.dir + "/key"),
+            without(SECCOMP))
+        w.true("seccomp" in said, f"{daemon}: {said[-300:]}")

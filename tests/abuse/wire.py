@@ -78,6 +78,14 @@ class Reply:
         return f"accept {self.accept} status {self.status()}"
 
 
+def place(host, port):
+    """A socket address; of a link-local one with its zone."""
+    host, _, zone = host.partition("%")
+    if zone:
+        return host, port, 0, socket.if_nametoindex(zone)
+    return host, port
+
+
 class Stream:
     """A TCP (or unix) connection."""
 
@@ -86,8 +94,8 @@ class Stream:
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.settimeout(timeout)
         if source:
-            self.sock.bind(source)
-        self.sock.connect((host, port))
+            self.sock.bind(place(*source))
+        self.sock.connect(place(host, port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 

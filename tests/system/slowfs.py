@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A FUSE filesystem that hangs when told to: slowfs.py DIRECTORY FLAG
+"""A FUSE filesystem with moods: slowfs.py DIRECTORY MOOD
 
 Speaks the kernel's protocol itself. One file, "file", with the text "slow".
-While the file FLAG exists, every answer but to INIT waits.
+While the file MOOD exists, its text says what is wrong:
+
+    (nothing) or hang   every answer waits, until MOOD is gone
+    slow                every answer takes a moment
+    eio                 whatever touches the disk is an I/O error
+    fsync               only what is to reach the disk is
+    short               reads and writes move three bytes at a time
 """
 import ctypes
 import os
@@ -11,23 +17,53 @@ import struct
 import sys
 import time
 
-ENOENT, ENOSYS = 2, 38
-LOOKUP, FORGET, GETATTR, OPEN, READ, WRITE = 1, 2, 3, 14, 15, 16
+ENOENT, EIO, ENOSYS = 2, 5, 38
+LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE = 1, 2, 3, 4, 14, 15, 16
 STATFS, RELEASE, FSYNC, FLUSH, INIT, OPENDIR, READDIR = 17, 18, 20, 25, 26, 27, 28
 RELEASEDIR, INTERRUPT, BATCH_FORGET = 29, 36, 42
-TEXT = b"slow\n"
+DISK = (LOOKUP, GETATTR, SETATTR, OPEN, READ, WRITE, FSYNC, OPENDIR, READDIR)
+DIRECT_IO = 1
+FATTR_SIZE = 8
+SHORT = 3
+SLOW_SECONDS = 0.1
+text = bytearray(b"slow\n")
 
 
 def attr(ino):
     directory = ino == 1
     now = 1700000000
     return struct.pack(
-        "<QQQQQQIIIIIIIIII", ino, 0 if directory else len(TEXT), 1, now, now,
-        now, 0, 0, 0, 0o40755 if directory else 0o100666, 1, 0, 0, 0, 4096, 0)
+        "<QQQQQQIIIIIIIIII", ino, 0 if directory else len(text), 1, now, now,
+        now, 0, 0, 0, 0o40777 if directory else 0o100666, 1, 0, 0, 0, 4096, 0)
 
 
-def answer(op, node, body):
+def write(body, mood):
+    _, offset, size = struct.unpack_from("<QQI", body)
+    if mood == "short":
+        size = min(size, SHORT)
+    text[offset:offset + size] = body[40:40 + size]
+    return struct.pack("<II", size, 0)
+
+
+def read(body, mood):
+    _, offset, size = struct.unpack_from("<QQI", body)
+    if mood == "short":
+        size = min(size, SHORT)
+    return bytes(text[offset:offset + size])
+
+
+def set_attr(node, body):
+    valid, _, _, size = struct.unpack_from("<IIQQ", body)
+    if node == 2 and valid & FATTR_SIZE:
+        del text[size:]
+        text.extend(bytes(size - len(text)))
+    return struct.pack("<QII", 0, 0, 0) + attr(node)
+
+
+def answer(op, node, body, mood):
     """Bytes, an errno, or None for no answer."""
+    if (mood == "eio" and op in DISK) or (mood == "fsync" and op == FSYNC):
+        return EIO
     if op == INIT:
         return struct.pack("<IIIIHHIIHHIIIIII", 7, 31, 65536, 0, 16, 12,
                            65536, 1, 1, 0, 0, 0, 0, 0, 0, 0)[:64]
@@ -37,17 +73,18 @@ def answer(op, node, body):
         return struct.pack("<QQQQII", 2, 0, 0, 0, 0, 0) + attr(2)
     if op == GETATTR:
         return struct.pack("<QII", 0, 0, 0) + attr(node)
+    if op == SETATTR:
+        return set_attr(node, body)
     if op in (OPEN, OPENDIR):
-        return struct.pack("<QII", 0, 0, 0)
+        return struct.pack("<QII", 0, DIRECT_IO if op == OPEN else 0, 0)
     if op == READ:
-        offset = struct.unpack_from("<QQ", body)[1]
-        return TEXT[offset:]
+        return read(body, mood)
     if op == READDIR:
         if struct.unpack_from("<QQ", body)[1]:
             return b""
         return struct.pack("<QQII", 2, 1, 4, 8) + b"file" + bytes(4)
     if op == WRITE:
-        return struct.pack("<II", struct.unpack_from("<QQI", body)[2], 0)
+        return write(body, mood)
     if op == STATFS:
         return struct.pack("<QQQQQIIII", 1, 1, 1, 1, 1, 4096, 255, 4096, 0) + \
             bytes(24)
@@ -58,8 +95,16 @@ def answer(op, node, body):
     return ENOSYS
 
 
+def mood_now(path):
+    try:
+        with open(path, encoding="ascii") as f:
+            return f.read().strip() or "hang"
+    except OSError:
+        return ""
+
+
 def main():
-    where, flag = sys.argv[1:3]
+    where, path = sys.argv[1:3]
     fd = os.open("/dev/fuse", os.O_RDWR)
     libc = ctypes.CDLL(None, use_errno=True)
     options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
@@ -71,9 +116,13 @@ def main():
         except OSError:
             return
         size, op, unique, node = struct.unpack_from("<IIQQ", call)
-        while op != INIT and os.path.exists(flag):
+        mood = mood_now(path)
+        while op != INIT and mood == "hang":
             time.sleep(0.05)
-        out = answer(op, node, call[40:size])
+            mood = mood_now(path)
+        if mood == "slow":
+            time.sleep(SLOW_SECONDS)
+        out = answer(op, node, call[40:size], mood)
         if out is None:
             continue
         error = -out if isinstance(out, int) else 0

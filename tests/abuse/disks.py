@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: ISC
+"""Disks of a case's own: filesystems in files, and what can happen to them."""
+import fcntl
+import os
+import subprocess
+
+EXT4_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN, in <linux/ext4.h>
+
+
+class Disk:
+    """A filesystem of some megabytes, at `where` while it is open."""
+
+    def __init__(self, where, kind, megabytes, *flags):
+        self.where, self.image = where, where + ".image"
+        with open(self.image, "wb") as f:
+            f.truncate(megabytes << 20)
+        force = "-F" if kind == "ext4" else "-f"
+        subprocess.run([f"mkfs.{kind}", "-q", force, *flags, self.image],
+                       check=True)
+
+    def mount(self):
+        subprocess.run(["mount", "-o", "loop", self.image, self.where],
+                       check=True)
+        os.chmod(self.where, 0o777)
+
+    def unmount(self):
+        subprocess.run(["umount", "-l", self.where], check=True)
+
+    def remount(self, how):
+        subprocess.run(["mount", "-o", "remount," + how, self.where],
+                       check=True)
+
+    def __enter__(self):
+        self.mount()
+        return self
+
+    def __exit__(self, *_):
+        if os.path.ismount(self.where):
+            self.unmount()
+
+    def limit(self, megabytes):
+        """btrfs: a quota for all that is in it."""
+        for words in (("quota", "enable", self.where),
+                      ("qgroup", "limit", f"{megabytes}M", self.where)):
+            subprocess.run(["btrfs", *words], check=True,
+                           stdout=subprocess.DEVNULL)
+
+    def die(self):
+        """ext4: from now on every access is an I/O error."""
+        fd = os.open(self.where, os.O_RDONLY)
+        try:
+            fcntl.ioctl(fd, EXT4_SHUTDOWN, b"\2\0\0\0")  # without a last flush
+        finally:
+            os.close(fd)

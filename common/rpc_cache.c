@@ -123,7 +123,7 @@ void
 rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
     const struct rpc_call *call, const uint8_t *args, size_t len)
 {
-	uint64_t parts[2];
+	uint64_t parts[4];
 
 	memset(key, 0, sizeof(*key));
 	key->from = call->peer->from;
@@ -136,6 +136,9 @@ rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
 	    sum(c, args, len < RPC_CACHE_SUM_MAX ? len : RPC_CACHE_SUM_MAX);
 	/* Flat, without padding, and zero behind ngids. */
 	parts[1] = sum(c, &call->cred, sizeof(call->cred));
+	/* Clients choose these: without the secret they could choose a bucket. */
+	parts[2] = addr_hash(&key->from, true);
+	parts[3] = key->xid;
 	key->sum = sum(c, parts, sizeof(parts));
 }
 
@@ -150,10 +153,7 @@ same_call(const struct rpc_cache_key *a, const struct rpc_cache_key *b)
 static struct entry_bucket *
 bucket_of(struct rpc_cache *c, const struct rpc_cache_key *key)
 {
-	uint64_t h;
-
-	h = addr_hash(&key->from, true) ^ key->sum ^ key->xid;
-	return &c->buckets[h & (c->nbuckets - 1)];
+	return &c->buckets[key->sum & (c->nbuckets - 1)];
 }
 
 static struct cache_client *

@@ -19,8 +19,8 @@ struct rpc_cache;
 struct rpc_cache_entry;
 
 /*
- * Everything that makes two calls the same call. The sum covers the arguments
- * and the credential under a random key.
+ * Everything that makes two calls the same call. The sum covers the arguments,
+ * the credential, the caller and the xid under a random key: it is the hash.
  */
 struct rpc_cache_key {
 	struct addr from;

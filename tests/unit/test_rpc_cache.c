@@ -202,12 +202,31 @@ test_all_busy(void)
 	    "a share in progress is full too");
 }
 
+/* Clients count xids in the upper bits, or choose them to make us slow. */
+static void
+test_spread(void)
+{
+	bool seen[256] = { false };
+	struct rpc_cache_key key;
+	unsigned int i, used = 0;
+
+	reset(16);
+	for (i = 0; i < 256; i++) {
+		call.xid = i << 24;
+		rpc_cache_key(cache, &key, &call, (const uint8_t *)args, 16);
+		used += !seen[key.sum % 256];
+		seen[key.sum % 256] = true;
+	}
+	cmp_ok(used, ">", 100, "calls spread, whatever their xids");
+}
+
 int
 main(void)
 {
 	plan(NO_PLAN);
 	test_life();
 	test_key();
+	test_spread();
 	test_long_reply();
 	test_share();
 	test_total();

@@ -7,11 +7,23 @@
 #define UTIL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define nitems(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NO_RETURN		__attribute__((noreturn))
 #define UNUSED			__attribute__((unused))
+
+/* Spreads numbers that are no secret, for hash tables. */
+static inline uint64_t
+hash_mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0x9e3779b97f4a7c15u;
+	x ^= x >> 29;
+	x *= 0xbf58476d1ce4e5b9u;
+	return x ^ (x >> 32);
+}
 
 #endif

@@ -37,6 +37,7 @@ fs_new(const struct fs_settings *settings)
 	fs->nthreads = settings->threads > FS_THREADS_MAX ? FS_THREADS_MAX :
 							    settings->threads;
 	fs->cache = fs_cache_new(settings->files);
+	fs->notes = fs_notes_new();
 	for (i = 0; i <= fs->nthreads; i++) {
 		fs->threads[i].fs = fs;
 		fs->threads[i].index = i;
@@ -57,6 +58,7 @@ fs_free(struct fs *fs)
 		broker_client_free(fs->threads[i].broker);
 	}
 	fs_cache_free(fs->cache);
+	fs_notes_free(fs->notes);
 	fs_exports_done(fs->exports);
 	pthread_mutex_destroy(&fs->lock);
 	free(fs);
@@ -331,7 +333,6 @@ slot_of(enum broker_want want)
 		[BROKER_PATH] = FS_SLOT_PATH,
 		[BROKER_READ] = FS_SLOT_READ,
 		[BROKER_WRITE] = FS_SLOT_WRITE,
-		[BROKER_LIST] = FS_SLOT_READ,
 	};
 
 	return slots[want];
@@ -450,6 +451,23 @@ may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
 	    rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
 }
 
+/* A descriptor whose position is the object's alone. */
+static enum nfsstat
+open_list(struct call_ctx *ctx, struct fs_obj *obj)
+{
+	bool readable;
+
+	obj->own_fd = true;
+	obj->at = 0;
+	obj->resume = FS_ANYWHERE;
+	obj->fd = fs_cache_lend(ctx->thread->fs->cache, obj->entry,
+	    ctx->list_at, &obj->at);
+	if (obj->fd == -1)
+		obj->fd =
+		    ask_open(ctx, &obj->entry->fh, BROKER_LIST, &readable);
+	return obj->fd == -1 ? fs_status(ctx, errno) : NFS_OK;
+}
+
 /* The descriptor for what is wanted: one that is there, or the broker's. */
 static enum nfsstat
 open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
@@ -461,20 +479,17 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 
 	if (ask == BROKER_PATH)
 		return NFS_OK;
-	fd = ask == BROKER_LIST ? fs_cache_lend(cache, obj->entry) :
-				  fs_cache_fd(cache, obj->entry, slot_of(ask));
+	if (ask == BROKER_LIST)
+		return open_list(ctx, obj);
+	fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
 	if (fd == -1) {
 		fd = ask_open(ctx, &obj->entry->fh, ask, &readable);
 		if (fd == -1)
 			return fs_status(ctx, errno);
-		if (ask != BROKER_LIST) {
-			fs_cache_add_fd(cache, obj->entry, fd, slot_of(ask),
-			    readable);
-			fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
-		}
+		fs_cache_add_fd(cache, obj->entry, fd, slot_of(ask), readable);
+		fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
 	}
 	obj->fd = fd;
-	obj->own_fd = ask == BROKER_LIST;
 	return NFS_OK;
 }
 
@@ -493,14 +508,6 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status != NFS_OK)
 		return status;
 	obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
-	if (obj->fd == -1) { /* the only one is lent */
-		fs_cache_drop(cache, obj->entry);
-		fs_cache_release(cache, obj->entry);
-		obj->entry = NULL;
-		if ((status = enter(ctx, fh, obj)) != NFS_OK)
-			return status;
-		obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
-	}
 	if (fstat(obj->fd, &obj->st) == -1)
 		return nfs_status(errno);
 	if (obj->st.st_nlink == 0) { /* removed, only our descriptor is left */
@@ -581,8 +588,7 @@ fs_close(struct fs_obj *obj)
 		return;
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
-		fs_cache_add_fd(cache, obj->entry, obj->fd, FS_SLOT_READ,
-		    false);
+		fs_cache_return(cache, obj->entry, obj->fd, obj->resume);
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
 	obj->thread->open--;

@@ -40,7 +40,10 @@ struct fs_obj {
 	const struct export_options *options; /* of this client */
 	struct fs_entry *entry;
 	struct fs_thread *thread; /* whose object it is */
-	bool own_fd; /* FS_LIST: fd is lent to this object alone */
+	/* FS_LIST: fd is lent to this object alone and stands here; what is
+	 * left in resume is where it will stand at fs_close(). */
+	bool own_fd;
+	uint64_t at, resume;
 	bool utf16; /* names below are in the player dialect */
 };
 
@@ -80,6 +83,7 @@ enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir,
 #define FS_MANY_MAX 64
 struct fs_name {
 	const char *name;
+	ino_t ino; /* by its directory; 0: what it is must be looked at */
 	enum nfsstat status; /* NFS_OK: st and fh are filled */
 	struct stat st;
 	struct fh fh;

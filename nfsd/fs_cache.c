@@ -20,18 +20,6 @@
 #define CHUNKS	    (FS_CACHE_FILES_MAX / CHUNK)
 #define SWEEP_SHARE 16 /* of the entries are looked at each second */
 #define EVICT_ROOM  8 /* descriptors closed together */
-#define NOTE_WAYS   4
-#define SETTLED_S   1 /* a birth this long ago: not the clock's last tick */
-
-/* A handle without a descriptor. */
-struct note {
-	dev_t dev;
-	ino_t ino;
-	struct timespec born;
-	uint32_t generation; /* 0: none */
-	bool utf16;
-	struct fh fh;
-};
 
 /* What the janitor has to close. */
 struct janitor {
@@ -51,8 +39,6 @@ struct fs_cache {
 	size_t files, files_max;
 	uint32_t *by_fh, *by_file;
 	uint32_t mask;
-	struct note *notes; /* made at the first note */
-	unsigned int turn; /* which of a set goes next */
 	struct janitor janitor;
 	struct fs_cache_stats stats;
 };
@@ -69,36 +55,23 @@ entry(struct fs_cache *c, uint32_t i)
 	return &c->chunks[i / CHUNK][i % CHUNK];
 }
 
-/* Both are under our own tags or the kernel's numbers; mixing is enough. */
-static uint64_t
-mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0x9e3779b97f4a7c15u;
-	x ^= x >> 29;
-	x *= 0xbf58476d1ce4e5b9u;
-	return x ^ (x >> 32);
-}
-
 static uint32_t *
 chain_fh(struct fs_cache *c, const struct fh *fh)
 {
 	uint64_t w[FH_SIZE / 8];
 
 	memcpy(w, fh->bytes, sizeof(w));
-	return &c->by_fh[mix(w[0] ^ mix(w[1] ^ mix(w[2] + w[3]))) & c->mask];
-}
-
-static uint64_t
-hash_file(dev_t dev, ino_t ino)
-{
-	return mix((uint64_t)ino ^ mix((uint64_t)dev));
+	return &c->by_fh[hash_mix(w[0] ^
+			     hash_mix(w[1] ^ hash_mix(w[2] + w[3]))) &
+	    c->mask];
 }
 
 static uint32_t *
 chain_file(struct fs_cache *c, dev_t dev, ino_t ino)
 {
-	return &c->by_file[hash_file(dev, ino) & c->mask];
+	uint64_t h = hash_mix((uint64_t)ino ^ hash_mix((uint64_t)dev));
+
+	return &c->by_file[h & c->mask];
 }
 
 struct fs_cache *
@@ -152,7 +125,6 @@ fs_cache_free(struct fs_cache *c)
 		free(c->chunks[i]);
 	free(c->by_fh);
 	free(c->by_file);
-	free(c->notes);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -350,8 +322,7 @@ make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 	e->dev = st->st_dev;
 	e->ino = st->st_ino;
 	e->type = st->st_mode & S_IFMT;
-	e->fds[FS_SLOT_PATH] = e->fds[FS_SLOT_READ] = e->fds[FS_SLOT_WRITE] =
-	    -1;
+	memset(e->fds, -1, sizeof(e->fds));
 	e->used = true;
 	link = chain_fh(c, fh);
 	e->next_fh = *link;
@@ -403,36 +374,97 @@ fs_cache_add_fd(struct fs_cache *c, struct fs_entry *e, int fd,
 	close_all(&closing);
 }
 
+/* Any will do; one was there when the entry was made, and it stays. */
+static int
+path_fd(const struct fs_entry *e)
+{
+	if (e->fds[FS_SLOT_PATH] != -1)
+		return e->fds[FS_SLOT_PATH];
+	return e->fds[FS_SLOT_READ] != -1 ? e->fds[FS_SLOT_READ] :
+					    e->fds[FS_SLOT_WRITE];
+}
+
 int
 fs_cache_fd(struct fs_cache *c, const struct fs_entry *e, enum fs_slot slot)
 {
 	int fd;
 
 	pthread_mutex_lock(&c->lock);
-	fd = e->fds[slot];
+	fd = slot == FS_SLOT_PATH ? path_fd(e) : e->fds[slot];
 	if (fd == -1 && slot == FS_SLOT_READ && e->write_reads)
 		fd = e->fds[FS_SLOT_WRITE];
-	if (fd == -1 && slot == FS_SLOT_PATH) {
-		fd = e->fds[FS_SLOT_READ];
-		if (fd == -1)
-			fd = e->fds[FS_SLOT_WRITE];
-	}
 	pthread_mutex_unlock(&c->lock);
 	return fd;
 }
 
-int
-fs_cache_lend(struct fs_cache *c, struct fs_entry *e)
+/* Which of the descriptors to list by; FS_STREAMS: a new one. */
+static size_t
+choose_stream(const struct fs_entry *e, uint64_t want)
 {
-	int fd;
+	size_t i, open = 0, any = FS_STREAMS, done = FS_STREAMS;
+
+	for (i = 0; i < FS_STREAMS; i++) {
+		if (e->fds[FS_SLOT_LIST + i] == -1)
+			continue;
+		if (e->at[i] == want)
+			return i;
+		if (e->at[i] == FS_ANYWHERE)
+			done = i;
+		any = i;
+		open++;
+	}
+	if (done != FS_STREAMS)
+		return done;
+	return open + e->lent < FS_STREAMS ? FS_STREAMS : any;
+}
+
+int
+fs_cache_lend(struct fs_cache *c, struct fs_entry *e, uint64_t want,
+    uint64_t *at)
+{
+	int fd = -1;
+	size_t i;
 
 	pthread_mutex_lock(&c->lock);
-	fd = e->fds[FS_SLOT_READ];
-	e->fds[FS_SLOT_READ] = -1;
-	if (fd != -1)
+	i = choose_stream(e, want);
+	if (i < FS_STREAMS) {
+		fd = e->fds[FS_SLOT_LIST + i];
+		*at = e->at[i];
+		e->fds[FS_SLOT_LIST + i] = -1;
 		c->files--;
+	}
+	e->lent++;
 	pthread_mutex_unlock(&c->lock);
 	return fd;
+}
+
+void
+fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd, uint64_t at)
+{
+	struct closing closing = { .n = 0 };
+	size_t i = 0;
+
+	pthread_mutex_lock(&c->lock);
+	e->lent--;
+	while (i < FS_STREAMS && e->fds[FS_SLOT_LIST + i] != -1)
+		i++;
+	if (fd != -1 && i < FS_STREAMS) {
+		set_fd(c, e, fd, (enum fs_slot)(FS_SLOT_LIST + i), false,
+		    &closing);
+		e->at[i] = at;
+		if (c->files > c->files_max)
+			(void)evict(c, 2, &closing);
+	} else if (fd != -1)
+		closing.fds[closing.n++] = fd;
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+}
+
+static void
+release(struct fs_cache *c, struct fs_entry *e, struct closing *closing)
+{
+	if (--e->refs == 0 && e->dropped)
+		recycle(c, e, index_of(c, e), closing);
 }
 
 void
@@ -441,8 +473,27 @@ fs_cache_release(struct fs_cache *c, struct fs_entry *e)
 	struct closing closing = { .n = 0 };
 
 	pthread_mutex_lock(&c->lock);
-	if (--e->refs == 0 && e->dropped)
-		recycle(c, e, index_of(c, e), &closing);
+	release(c, e, &closing);
+	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
+}
+
+void
+fs_cache_release_files(struct fs_cache *c, const struct fs_held *list, size_t n)
+{
+	struct closing closing = { .n = 0 };
+	size_t i;
+
+	pthread_mutex_lock(&c->lock);
+	for (i = 0; i < n; i++) {
+		if (list[i].entry != NULL)
+			release(c, list[i].entry, &closing);
+		if (closing.n + FS_SLOTS > nitems(closing.fds)) {
+			pthread_mutex_unlock(&c->lock);
+			close_all(&closing);
+			pthread_mutex_lock(&c->lock);
+		}
+	}
 	pthread_mutex_unlock(&c->lock);
 	close_all(&closing);
 }
@@ -483,93 +534,70 @@ same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* The notes a file may lie in, NOTE_WAYS of them. */
-static struct note *
-note_set(struct fs_cache *c, dev_t dev, ino_t ino)
+/* The entry of a file, in this export and dialect, or NULL. */
+static struct fs_entry *
+find_file(struct fs_cache *c, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t dev, ino_t ino)
 {
-	return &c->notes[hash_file(dev, ino) % (FS_CACHE_NOTES / NOTE_WAYS) *
-	    NOTE_WAYS];
+	struct fs_entry *e;
+	uint32_t i;
+
+	for (i = *chain_file(c, dev, ino); i != NONE; i = e->next_file) {
+		e = entry(c, i);
+		if (e->ino == ino && e->dev == dev &&
+		    e->generation == generation &&
+		    fh_export_id(&e->fh) == export_id &&
+		    fh_is_utf16(&e->fh) == utf16) {
+			c->stats.hits++;
+			return e;
+		}
+	}
+	return NULL;
 }
 
-/* The note of a file, or NULL. */
-static struct note *
-find_note(struct fs_cache *c, uint32_t generation, bool utf16, dev_t dev,
-    ino_t ino)
+void
+fs_cache_hold_files(struct fs_cache *c, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t dev, struct fs_held *list, size_t n)
 {
-	struct note *set = note_set(c, dev, ino);
+	struct fs_entry *e;
 	size_t i;
 
-	for (i = 0; i < NOTE_WAYS; i++)
-		if (set[i].ino == ino && set[i].dev == dev &&
-		    set[i].utf16 == utf16 && set[i].generation == generation)
-			return &set[i];
-	return NULL;
+	pthread_mutex_lock(&c->lock);
+	for (i = 0; i < n; i++) {
+		e = find_file(c, generation, export_id, utf16, dev,
+		    list[i].ino);
+		list[i].entry = e;
+		if (e == NULL)
+			continue;
+		hold(c, e);
+		list[i].fd = path_fd(e);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool
+fs_cache_has_room(struct fs_cache *c, size_t n)
+{
+	bool room;
+
+	pthread_mutex_lock(&c->lock);
+	room = c->files + n <= c->files_max;
+	pthread_mutex_unlock(&c->lock);
+	return room;
 }
 
 bool
 fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
-    bool utf16, dev_t dev, ino_t ino, const struct timespec *born,
-    struct fh *fh)
+    bool utf16, dev_t dev, ino_t ino, struct fh *fh)
 {
-	struct fs_entry *e = NULL;
-	struct note *note;
-	bool found = false;
-	uint32_t i;
+	const struct fs_entry *e;
 
 	pthread_mutex_lock(&c->lock);
-	for (i = *chain_file(c, dev, ino); i != NONE; i = e->next_file) {
-		e = entry(c, i);
-		if (e->ino != ino || e->dev != dev ||
-		    e->generation != generation ||
-		    fh_export_id(&e->fh) != export_id ||
-		    fh_is_utf16(&e->fh) != utf16)
-			continue;
+	e = find_file(c, generation, export_id, utf16, dev, ino);
+	if (e != NULL)
 		*fh = e->fh;
-		found = true;
-		c->stats.hits++;
-		break;
-	}
-	if (!found && born != NULL && c->notes != NULL) {
-		note = find_note(c, generation, utf16, dev, ino);
-		found = note != NULL && same_time(&note->born, born) &&
-		    fh_export_id(&note->fh) == export_id;
-		if (found)
-			*fh = note->fh;
-		found ? c->stats.note_hits++ : c->stats.note_misses++;
-	}
 	pthread_mutex_unlock(&c->lock);
-	return found;
-}
-
-void
-fs_cache_note(struct fs_cache *c, uint32_t generation, bool utf16, dev_t dev,
-    ino_t ino, const struct timespec *born, const struct timespec *now,
-    const struct fh *fh)
-{
-	struct note *note;
-
-	/*
-	 * Times of birth come from a clock that ticks: a file made within the
-	 * same tick as one removed before it could have both its number and
-	 * its birth. Settled births cannot come again.
-	 */
-	if (born->tv_sec + SETTLED_S >= now->tv_sec)
-		return;
-	pthread_mutex_lock(&c->lock);
-	if (c->notes == NULL)
-		c->notes = calloc(FS_CACHE_NOTES, sizeof(*c->notes));
-	if (c->notes != NULL) {
-		note = find_note(c, generation, utf16, dev, ino);
-		if (note == NULL) /* any of them; this one takes turns */
-			note = note_set(c, dev, ino) + c->turn++ % NOTE_WAYS;
-		note->dev = dev;
-		note->ino = ino;
-		note->born = *born;
-		note->generation = generation;
-		note->utf16 = utf16;
-		note->fh = *fh;
-	}
-	pthread_mutex_unlock(&c->lock);
+	return e != NULL;
 }
 
 bool

@@ -2,9 +2,7 @@
 /*
  * Open descriptors by handle, and handles by file. While an entry holds a
  * descriptor its inode cannot be reused, so finding it by (device, inode) is
- * exact; a handle remembered without a descriptor is believed only for a
- * file whose time of birth agrees and lay in the past when it was noted.
- * Shared by the event loop and the file threads under one lock that is never
+ * exact. Shared by the event loop and the file threads under one lock that is never
  * held over a system call on a file. At the limit what was not used since
  * the clock's hand last passed is closed; a hit allocates nothing.
  * Runs in: nfsd worker.
@@ -23,7 +21,6 @@
 
 #define FS_CACHE_FILES_MAX 65536 /* descriptors at the most */
 #define FS_CACHE_FILES_MIN 16
-#define FS_CACHE_NOTES	   65536 /* handles without a descriptor */
 #define FS_CACHE_IDLE_S	   60 /* unused for so long: closed */
 #define FS_CACHE_GRANTS	   2 /* callers whose rights an entry remembers */
 
@@ -33,8 +30,14 @@ struct fs_cache;
 #define FS_CACHE_READS 0x1u /* the write descriptor can be read */
 #define FS_CACHE_SLOW  0x2u /* its filesystem may hang, even at close(2) */
 
-/* What a descriptor is good for. */
-enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS };
+/*
+ * What a descriptor is good for. A directory has several to list it by, each
+ * standing where a listing stopped: going on there is cheap, seeking is not.
+ */
+enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS = 5 };
+#define FS_SLOT_LIST FS_SLOT_READ /* this and all behind it */
+#define FS_STREAMS   (FS_SLOTS - FS_SLOT_LIST)
+#define FS_ANYWHERE  UINT64_MAX /* a position nobody comes back to */
 
 /* Rights the kernel granted or refused a caller while ctime was this. */
 struct fs_grant {
@@ -55,7 +58,9 @@ struct fs_entry {
 	bool write_reads; /* the write descriptor can be read */
 	bool slow;
 	bool used, recent, dropped;
+	uint8_t lent; /* of the descriptors to list by */
 	unsigned int refs;
+	uint64_t at[FS_STREAMS]; /* where they stand */
 	uint32_t next_fh, next_file;
 	uint32_t born; /* sweep number of the last use */
 	struct fs_grant grants[FS_CACHE_GRANTS];
@@ -64,7 +69,6 @@ struct fs_entry {
 
 struct fs_cache_stats {
 	uint64_t hits, misses, evictions;
-	uint64_t note_hits, note_misses;
 	size_t entries, descriptors;
 };
 
@@ -91,24 +95,36 @@ void fs_cache_add_fd(struct fs_cache *, struct fs_entry *, int fd, enum fs_slot,
     bool write_reads);
 /* A descriptor good for slot, or -1; stays open while the entry is held. */
 int fs_cache_fd(struct fs_cache *, const struct fs_entry *, enum fs_slot);
-/* Takes the read descriptor away for one user alone, or -1: it is lent. */
-int fs_cache_lend(struct fs_cache *, struct fs_entry *);
+/*
+ * A descriptor to list by for one user alone, and where it stands: at want, or
+ * where nobody goes on, or anywhere when there can be no more of them. -1: one
+ * has to be opened. Either way fs_cache_return() ends it.
+ */
+int fs_cache_lend(struct fs_cache *, struct fs_entry *, uint64_t want,
+    uint64_t *at);
+/* Gives it (or a new one; -1: none) back, standing at. */
+void fs_cache_return(struct fs_cache *, struct fs_entry *, int fd, uint64_t at);
 void fs_cache_release(struct fs_cache *, struct fs_entry *);
 /* The entry is found no more; its descriptors close with the last release. */
 void fs_cache_drop(struct fs_cache *, struct fs_entry *);
 
-/*
- * The sealed handle of a file of an export, in the dialect asked for: by an
- * entry that holds it, or by a note (born NULL: without notes).
- */
+/* The sealed handle of a file of an export, in the dialect asked for. */
 bool fs_cache_handle(struct fs_cache *, uint32_t generation, uint16_t export_id,
-    bool utf16, dev_t, ino_t, const struct timespec *born, struct fh *);
+    bool utf16, dev_t, ino_t, struct fh *);
+/* A file by number: its entry, held, with a descriptor; or NULL. */
+struct fs_held {
+	ino_t ino; /* the question */
+	struct fs_entry *entry;
+	int fd; /* good for FS_SLOT_PATH */
+};
+void fs_cache_hold_files(struct fs_cache *, uint32_t generation,
+    uint16_t export_id, bool utf16, dev_t, struct fs_held *, size_t n);
+void fs_cache_release_files(struct fs_cache *, const struct fs_held *,
+    size_t n);
+/* Can n more descriptors be kept without closing others? */
+bool fs_cache_has_room(struct fs_cache *, size_t n);
 /* Drops the entries of a file, in whatever export and dialect. */
 void fs_cache_forget(struct fs_cache *, dev_t, ino_t);
-/* Notes a handle without keeping a descriptor; now: the wall clock. */
-void fs_cache_note(struct fs_cache *, uint32_t generation, bool utf16, dev_t,
-    ino_t, const struct timespec *born, const struct timespec *now,
-    const struct fh *);
 
 /* Remembered rights: false when they are not known for this ctime. */
 bool fs_cache_granted(struct fs_cache *, const struct fs_entry *,

@@ -17,6 +17,7 @@
 #include "fs_cache.h"
 #include "fs_cred.h"
 #include "fs_export.h"
+#include "fs_notes.h"
 
 #define FS_THREADS_MAX	 63 /* file threads; with the loop 64 channels */
 #define FS_PEERS	 64 /* access decisions a thread remembers */
@@ -61,6 +62,7 @@ struct fs {
 	struct fs_exports *exports;
 	_Atomic uint32_t generation;
 	struct fs_cache *cache;
+	struct fs_notes *notes;
 	struct fh_subkey key;
 	enum fs_mode mode;
 	bool mknod;

@@ -81,14 +81,17 @@ crosses(const struct fs_export *e, const struct look *look)
 
 /* Without a descriptor, when the file is known. */
 static bool
-known(struct call_ctx *ctx, const struct fs_obj *dir, const struct look *look,
-    struct fh *fh)
+known(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
+    const struct look *look, struct fh *fh)
 {
 	struct fs_thread *t = ctx->thread;
+	const struct stat *st = &look->st;
 
-	return fs_cache_handle(t->fs->cache, t->generation, dir->export->id,
-	    dir->utf16, look->st.st_dev, look->st.st_ino,
-	    look->has_born ? &look->born : NULL, fh);
+	return fs_cache_handle(t->fs->cache, t->generation, e->id, utf16,
+		   st->st_dev, st->st_ino, fh) ||
+	    (look->has_born &&
+		fs_notes_find(t->fs->notes, t->generation, e->id, utf16,
+		    st->st_dev, st->st_ino, &look->born, fh));
 }
 
 /* The sealed handle of an export's root. */
@@ -116,20 +119,19 @@ enter_export(struct call_ctx *ctx, const struct fs_obj *dir, struct look *look,
 {
 	struct fs_thread *t = ctx->thread;
 	const struct export_client *client;
+	enum nfsstat status = NFS_OK;
 	struct fs_export *e;
-	dev_t dev = look->st.st_dev;
 
-	e = fs_exports_find_root(atomic_load(&t->exports), look->mount_id, dev,
-	    look->st.st_ino);
+	e = fs_exports_find_root(atomic_load(&t->exports), look->mount_id,
+	    look->st.st_dev, look->st.st_ino);
 	client =
 	    e == NULL ? NULL : fs_client(t, e, dir->utf16, ctx->call->peer);
 	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
 		return NFSERR_ACCES;
+	if (!known(ctx, e, dir->utf16, look, fh))
+		status = root_of(ctx, e, dir->utf16, fh);
 	look->st.st_dev = FS_EXPORT_DEV | e->id;
-	if (fs_cache_handle(t->fs->cache, t->generation, e->id, dir->utf16, dev,
-		look->st.st_ino, look->has_born ? &look->born : NULL, fh))
-		return NFS_OK;
-	return root_of(ctx, e, dir->utf16, fh);
+	return status;
 }
 
 /* Seals descriptors of names in dir; answers as the broker gave them. */
@@ -205,7 +207,7 @@ fs_lookup(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 		return nfs_status(errno);
 	if (crosses(dir->export, &look))
 		status = enter_export(ctx, dir, &look, fh);
-	else if (!known(ctx, dir, &look, fh))
+	else if (!known(ctx, dir->export, dir->utf16, &look, fh))
 		status = discover(ctx, dir, name, &look, fh);
 	if (status == NFS_OK)
 		*st = look.st;
@@ -253,7 +255,7 @@ place_in(struct call_ctx *ctx, const struct fs_obj *dir, int fd, struct fh *fh,
 		close(fd);
 		return NFSERR_STALE;
 	}
-	if (known(ctx, dir, &look, fh))
+	if (known(ctx, dir->export, dir->utf16, &look, fh))
 		close(fd);
 	else
 		status = adopt(ctx, dir, "..", fd, FS_SLOT_PATH, &look.st, fh);
@@ -326,6 +328,20 @@ struct batch {
 	size_t n;
 };
 
+/* The descriptor (taken over) will answer for the file from now on. */
+static void
+keep_file(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct fs_name *name, int fd)
+{
+	struct fs_thread *t = ctx->thread;
+	struct fs_entry *entry;
+
+	entry = fs_cache_add(t->fs->cache, &name->fh, t->generation, &name->st,
+	    fd, FS_SLOT_PATH, dir->export->fast ? 0 : FS_CACHE_SLOW);
+	if (entry != NULL)
+		fs_cache_release(t->fs->cache, entry);
+}
+
 static void
 settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 {
@@ -334,9 +350,11 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 	struct timespec now;
 	size_t i;
 	int error = 0;
+	bool keep;
 
 	if (b->n == 0)
 		return;
+	keep = fs_cache_has_room(t->fs->cache, b->n);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;
@@ -344,16 +362,19 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 		struct fs_name *name = b->list[i];
 		const struct look *look = &b->looks[i];
 
-		close(b->fds[i]);
 		name->status =
 		    fs_status(ctx, error != 0 ? error : answer.list[i].error);
+		if (error != 0 || answer.list[i].error != 0 || !keep)
+			close(b->fds[i]);
 		if (error != 0 || answer.list[i].error != 0)
 			continue;
 		name->status = NFS_OK;
 		name->st = look->st;
 		name->fh = answer.list[i].fh;
-		if (look->has_born)
-			fs_cache_note(t->fs->cache, t->generation, dir->utf16,
+		if (keep)
+			keep_file(ctx, dir, name, b->fds[i]);
+		else if (look->has_born)
+			fs_notes_add(t->fs->notes, t->generation, dir->utf16,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);
 	}
@@ -386,6 +407,45 @@ gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
 	close(fd);
 }
 
+/*
+ * May a number in a directory stand for the file? Where numbers are the
+ * kernel's handles', and only to who may search the directory.
+ */
+static bool
+by_number(struct call_ctx *ctx, const struct fs_obj *dir)
+{
+	return dir->export->fast && fh_is_kernel(&dir->entry->fh) &&
+	    fs_access(ctx, dir, X_OK) == X_OK;
+}
+
+/*
+ * Fills in the names whose files we hold open: no other file can have their
+ * numbers, and asking a descriptor is cheaper than walking a name.
+ */
+static void
+look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
+    struct fs_name *names, size_t n)
+{
+	struct fs_thread *t = ctx->thread;
+	struct fs_cache *cache = t->fs->cache;
+	struct fs_held held[FS_MANY_MAX];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		held[i].ino = names[i].ino;
+	fs_cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
+	    dir->st.st_dev, held, n);
+	for (i = 0; i < n; i++) {
+		if (names[i].ino == 0 || held[i].entry == NULL ||
+		    fstat(held[i].fd, &names[i].st) == -1 ||
+		    names[i].st.st_nlink == 0)
+			continue;
+		names[i].fh = held[i].entry->fh;
+		names[i].status = NFS_OK;
+	}
+	fs_cache_release_files(cache, held, n);
+}
+
 void
 fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
     struct fs_name *names, size_t n)
@@ -395,11 +455,17 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 	size_t i;
 
 	b.n = 0;
+	for (i = 0; i < n; i++)
+		names[i].status = NFS_LATER;
+	if (by_number(ctx, dir))
+		look_by_number(ctx, dir, names, n);
 	for (i = 0; i < n; i++) {
+		if (names[i].status == NFS_OK)
+			continue;
 		if (look_at(dir->fd, names[i].name, &look) == -1)
 			names[i].status = nfs_status(errno);
 		else if (!crosses(dir->export, &look) &&
-		    known(ctx, dir, &look, &names[i].fh)) {
+		    known(ctx, dir->export, dir->utf16, &look, &names[i].fh)) {
 			names[i].status = NFS_OK;
 			names[i].st = look.st;
 		} else

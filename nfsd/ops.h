@@ -171,7 +171,7 @@ struct ops_scratch {
 	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
 	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
 	struct nfs_dirent list[OPS_ENTRIES_MAX];
-	const char *files[OPS_ENTRIES_MAX]; /* their names on the disk */
+	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* what they are here */
 	char target[NFS_TARGET_MAX + 1];
 };
 
@@ -184,6 +184,7 @@ struct call_ctx {
 	/* After fs_open: who the caller is here. */
 	const struct export_options *options;
 	uint32_t uid, gid;
+	uint64_t list_at; /* FS_LIST: where the listing goes on */
 	/* Something has been made: must not be run again from the start. */
 	bool changed;
 };

@@ -27,6 +27,7 @@
 
 #define WIDE_SHIFT  31
 #define RECORD_MAX  2048 /* more than any entry from the kernel */
+#define RECORD_MIN  24 /* an entry with a name of one to four bytes */
 #define PROBE_SIZE  4096
 #define FOLD_MAX    100000 /* entries looked at for one name */
 #define INLINE_SIZE 32768 /* larger directories are listed on a thread */
@@ -43,6 +44,7 @@ struct walk {
 	size_t left, dir_left; /* bytes that entries may still take */
 	size_t n;
 	bool eof;
+	uint64_t at; /* where the descriptor stands */
 	enum nfsstat status;
 };
 
@@ -74,6 +76,7 @@ probe(struct walk *w)
 
 	if (w->ctx->limits->cookie_max == UINT64_MAX)
 		return NFS_OK;
+	w->at = UINT64_MAX; /* no cookie says so */
 	if (lseek(w->dir->fd, 0, SEEK_SET) == -1)
 		return nfs_status(errno);
 	n = getdents64(w->dir->fd, w->scratch->dirents, PROBE_SIZE);
@@ -94,7 +97,10 @@ seek(struct walk *w)
 		w->cookie = INT64_MAX;
 	else if (w->cookie > (uint64_t)INT64_MAX >> w->shift)
 		return NFSERR_BAD_COOKIE;
-	if (lseek(w->dir->fd, (off_t)(w->cookie << w->shift), SEEK_SET) != -1)
+	if (w->at == w->cookie << w->shift)
+		return NFS_OK;
+	w->at = w->cookie << w->shift;
+	if (lseek(w->dir->fd, (off_t)w->at, SEEK_SET) != -1)
 		return NFS_OK;
 	return errno == EINVAL ? NFSERR_BAD_COOKIE : nfs_status(errno);
 }
@@ -167,7 +173,7 @@ add(struct walk *w, const struct dirent64 *d)
 	entry->fileid = fileid(w, d);
 	entry->post.has = false;
 	entry->has_fh = false;
-	w->scratch->files[w->n++] = d->d_name;
+	w->scratch->files[w->n++] = d;
 	return true;
 }
 
@@ -176,14 +182,32 @@ static bool
 add_all(struct walk *w, const uint8_t *bytes, size_t len)
 {
 	const struct dirent64 *d;
+	bool more = true;
 	size_t at;
 
 	for (at = 0; at < len; at += d->d_reclen) {
 		d = (const void *)(bytes + at);
-		if (d->d_ino != 0 && !add(w, d))
-			return false;
+		w->at = (uint64_t)d->d_off;
+		more = more && (d->d_ino == 0 || add(w, d));
 	}
-	return true;
+	return more;
+}
+
+/*
+ * Bytes to ask the kernel for: no more entries than fit even if all names are
+ * short, so that the descriptor stops where the reply does and the next call
+ * can go on without a seek.
+ */
+static size_t
+share(const struct walk *w)
+{
+	const struct nfs_limits *limits = w->ctx->limits;
+	size_t narrow = limits->dir_entry + 4;
+	size_t fit = w->left / (narrow + (w->plus ? limits->dir_plus : 0));
+
+	if (fit > w->dir_left / narrow)
+		fit = w->dir_left / narrow;
+	return fit * RECORD_MIN;
 }
 
 /* Reads entries until the reply is full or the directory ends. */
@@ -199,13 +223,16 @@ collect(struct walk *w)
 				return;
 			used = 0; /* nothing of it was taken */
 		}
-		/* About as much as the reply has room for. */
-		ask = w->plus ? w->left / 4 : w->left;
-		if (ask < RECORD_MAX)
-			ask = RECORD_MAX;
+		ask = share(w);
+		if (w->n == 0 && ask < RECORD_MAX)
+			ask = RECORD_MAX; /* one entry is sent */
 		if (ask > size - used)
 			ask = size - used;
+		if (ask == 0)
+			ask = 1; /* tells the end, and nothing else */
 		n = getdents64(w->dir->fd, w->scratch->dirents + used, ask);
+		if (n == -1 && errno == EINVAL && w->n > 0)
+			return; /* the next does not fit */
 		if (n == -1)
 			w->status = nfs_status(errno);
 		w->eof = n == 0;
@@ -289,19 +316,23 @@ dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
 static void
 dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 {
+	const struct dirent64 *const *files = &w->scratch->files[first];
 	struct fs_name names[FS_MANY_MAX];
 	struct nfs_dirent *entry;
 	size_t i, asked = 0;
 
 	for (i = 0; i < n; i++)
-		if (!is_dots(w->scratch->files[first + i]))
-			names[asked++].name = w->scratch->files[first + i];
+		if (!is_dots(files[i]->d_name)) {
+			names[asked].name = files[i]->d_name;
+			/* A directory may have something mounted on it. */
+			names[asked++].ino =
+			    files[i]->d_type == DT_DIR ? 0 : files[i]->d_ino;
+		}
 	fs_lookup_many(w->ctx, w->dir, names, asked);
 	for (i = n; i-- > 0;) {
 		entry = &w->scratch->list[first + i];
-		if (is_dots(w->scratch->files[first + i])) {
-			dress_dots(w, entry, w->scratch->files[first + i],
-			    self);
+		if (is_dots(files[i]->d_name)) {
+			dress_dots(w, entry, files[i]->d_name, self);
 			continue;
 		}
 		if (names[--asked].status != NFS_OK ||
@@ -348,20 +379,26 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 	struct fs_obj dir;
 	struct walk w = { .ctx = ctx, .dir = &dir, .scratch = ctx->scratch };
 
+	ctx->list_at = a->cookie;
 	res->status =
 	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
 	if (res->status != NFS_OK)
 		return;
 	w.cookie = a->cookie;
+	w.at = dir.at;
 	w.plus = plus;
 	w.left = budget(ctx, a->count);
 	w.dir_left = a->dircount;
-	if (dir.st.st_size > INLINE_SIZE && !fs_may_wait(ctx))
+	if (dir.st.st_size > INLINE_SIZE && !fs_may_wait(ctx)) {
 		w.status = NFS_LATER;
-	else
+		dir.resume = dir.at;
+	} else
 		list(&w);
 	if (w.status == NFS_OK && plus)
 		dress_all(&w, &a->dir);
+	if (w.status == NFS_OK && !w.eof &&
+	    ctx->limits->cookie_max == UINT64_MAX)
+		dir.resume = w.at;
 	res->status = w.status;
 	res->listing.list = w.scratch->list;
 	res->listing.n = w.n;

@@ -115,6 +115,7 @@ copy_stats(void)
 {
 	const struct rpc_cache_stats *r = rpc_cache_stats(self.replies);
 	struct fs_cache_stats f;
+	struct fs_notes_stats notes;
 	uint64_t connections = 0;
 	size_t i;
 
@@ -122,6 +123,7 @@ copy_stats(void)
 		if (self.tcp[i] != NULL)
 			connections += rpc_tcp_connections(self.tcp[i]);
 	fs_cache_stats(self.fs->cache, &f);
+	fs_notes_stats(self.fs->notes, &notes);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
 	stats_set(self.stats, STATS_IN_FLIGHT,
 	    rpc_server_in_flight(self.server));
@@ -129,8 +131,8 @@ copy_stats(void)
 	stats_set(self.stats, STATS_FILE_HITS, f.hits);
 	stats_set(self.stats, STATS_FILE_MISSES, f.misses);
 	stats_set(self.stats, STATS_FILE_EVICTIONS, f.evictions);
-	stats_set(self.stats, STATS_NOTE_HITS, f.note_hits);
-	stats_set(self.stats, STATS_NOTE_MISSES, f.note_misses);
+	stats_set(self.stats, STATS_NOTE_HITS, notes.hits);
+	stats_set(self.stats, STATS_NOTE_MISSES, notes.misses);
 	stats_set(self.stats, STATS_REPLY_HITS, r->hits);
 	stats_set(self.stats, STATS_REPLY_BUSY, r->busy);
 	stats_set(self.stats, STATS_REPLY_MISSES, r->misses);

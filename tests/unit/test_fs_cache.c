@@ -74,11 +74,11 @@ finding(void)
 	fs_cache_add_fd(c, e, some_fd(), FS_SLOT_WRITE, true);
 	ok(fs_cache_fd(c, e, FS_SLOT_READ) != -1,
 	    "a descriptor for both serves readers");
-	ok(fs_cache_handle(c, 1, 7, false, 1, 1, NULL, &out) &&
+	ok(fs_cache_handle(c, 1, 7, false, 1, 1, &out) &&
 		memcmp(&out, &fh, sizeof(fh)) == 0,
 	    "the handle is found by the file");
-	ok(!fs_cache_handle(c, 1, 8, false, 1, 1, NULL, &out) &&
-		!fs_cache_handle(c, 1, 7, true, 1, 1, NULL, &out),
+	ok(!fs_cache_handle(c, 1, 8, false, 1, 1, &out) &&
+		!fs_cache_handle(c, 1, 7, true, 1, 1, &out),
 	    "but not for another export or dialect");
 	fs_cache_release(c, again);
 	ok(fs_cache_find(c, &fh, 2) == NULL && !is_open(fd),
@@ -141,7 +141,7 @@ dropping(void)
 	fs_cache_forget(c, 1, 5);
 	ok(fs_cache_find(c, &fh, 1) == NULL && is_open(fd),
 	    "a forgotten file is found no more, but open while held");
-	ok(!fs_cache_handle(c, 1, 7, false, 1, 5, NULL, &out),
+	ok(!fs_cache_handle(c, 1, 7, false, 1, 5, &out),
 	    "its number leads nowhere");
 	fs_cache_release(c, e);
 	ok(!is_open(fd), "and closed after");
@@ -152,35 +152,61 @@ static void
 lending(void)
 {
 	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 6, FS_SLOT_READ);
-	int fd = fs_cache_lend(c, e);
+	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
+	int fds[FS_STREAMS + 1], i;
+	uint64_t at = 0;
 
-	ok(fd != -1 && fs_cache_lend(c, e) == -1, "lent to one only");
-	fs_cache_add_fd(c, e, fd, FS_SLOT_READ, false);
-	ok(fs_cache_fd(c, e, FS_SLOT_READ) == fd, "and given back");
+	ok(fs_cache_lend(c, e, 0, &at) == -1, "none to list by yet");
+	fds[0] = some_fd();
+	fs_cache_return(c, e, fds[0], 100);
+	ok(fs_cache_lend(c, e, 100, &at) == fds[0] && at == 100,
+	    "who goes on where it stands gets it");
+	ok(fs_cache_lend(c, e, 100, &at) == -1, "lent to one only");
+	fs_cache_return(c, e, -1, 0);
+	fs_cache_return(c, e, fds[0], 100);
+	ok(fs_cache_lend(c, e, 200, &at) == -1,
+	    "another listing gets one of its own");
+	fds[1] = some_fd();
+	fs_cache_return(c, e, fds[1], FS_ANYWHERE);
+	ok(fs_cache_lend(c, e, 300, &at) == fds[1], "or one that is done");
+	fs_cache_return(c, e, fds[1], 200);
+	for (i = 2; i < FS_STREAMS; i++) {
+		(void)fs_cache_lend(c, e, 999, &at);
+		fs_cache_return(c, e, fds[i] = some_fd(),
+		    200 + 100 * (uint64_t)i);
+	}
+	ok(fs_cache_lend(c, e, 7, &at) != -1 && at != 7,
+	    "when there are enough any will do");
+	for (i = 1; i < FS_STREAMS; i++)
+		(void)fs_cache_lend(c, e, 7, &at);
+	ok(fs_cache_lend(c, e, 7, &at) == -1, "all are lent");
+	fds[FS_STREAMS] = some_fd();
+	for (i = 0; i <= FS_STREAMS; i++)
+		fs_cache_return(c, e, fds[i], 9);
+	ok(is_open(fds[0]) && !is_open(fds[FS_STREAMS]),
+	    "what is too much is closed");
 	fs_cache_release(c, e);
 	fs_cache_free(c);
 }
 
 static void
-notes(void)
+by_number(void)
 {
 	struct fs_cache *c = fs_cache_new(16);
-	struct timespec born = { 1000, 5 }, other = { 1000, 6 };
-	struct timespec later = { 2000, 0 }, now = { 1000, 9 };
-	struct fh fh = handle(9), out;
+	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
+	struct fs_held held[2] = { { .ino = 6 }, { .ino = 5 } };
 
-	fs_cache_note(c, 1, false, 1, 9, &born, &now, &fh);
-	ok(!fs_cache_handle(c, 1, 7, false, 1, 9, &born, &out),
-	    "a file born just now is not noted");
-	fs_cache_note(c, 1, false, 1, 9, &born, &later, &fh);
-	ok(fs_cache_handle(c, 1, 7, false, 1, 9, &born, &out) &&
-		memcmp(&out, &fh, sizeof(fh)) == 0,
-	    "an older one is, without a descriptor");
-	ok(!fs_cache_handle(c, 1, 7, false, 1, 9, &other, &out),
-	    "a new file with the same number is not taken for it");
-	ok(!fs_cache_handle(c, 2, 7, false, 1, 9, &born, &out),
-	    "nor is it believed under other exports");
+	fs_cache_hold_files(c, 1, 7, false, 1, held, 2);
+	ok(held[0].entry == e && held[0].fd == fs_cache_fd(c, e, FS_SLOT_PATH),
+	    "an open file is found by number");
+	ok(held[1].entry == NULL, "another is not");
+	fs_cache_release(c, e);
+	fs_cache_drop(c, e);
+	ok(is_open(held[0].fd), "it stays open while held");
+	fs_cache_release_files(c, held, 2);
+	ok(!is_open(held[0].fd), "and no longer");
+	ok(fs_cache_has_room(c, 16) && !fs_cache_has_room(c, 17),
+	    "room as far as the limit goes");
 	fs_cache_free(c);
 }
 
@@ -299,7 +325,7 @@ main(void)
 	everything_held();
 	dropping();
 	lending();
-	notes();
+	by_number();
 	grants();
 	sweeping();
 	together();

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Handles remembered without a descriptor, for directories larger than what can
+ * be kept open. One is believed only for a file whose time of birth agrees and
+ * lay in the past when it was noted. Fixed memory, made at the first note; a
+ * newcomer takes the place of another.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#ifndef FS_NOTES_H
+#define FS_NOTES_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "fhandle.h"
+
+#define FS_NOTES_MAX 65536
+
+struct fs_notes;
+
+struct fs_notes_stats {
+	uint64_t hits, misses;
+};
+
+/* Never NULL. */
+struct fs_notes *fs_notes_new(void);
+void fs_notes_free(struct fs_notes *);
+
+/* now: the wall clock. */
+void fs_notes_add(struct fs_notes *, uint32_t generation, bool utf16, dev_t,
+    ino_t, const struct timespec *born, const struct timespec *now,
+    const struct fh *);
+/* The sealed handle of a file of an export, in the dialect asked for. */
+bool fs_notes_find(struct fs_notes *, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t, ino_t, const struct timespec *born, struct fh *);
+void fs_notes_stats(struct fs_notes *, struct fs_notes_stats *);
+
+#endif

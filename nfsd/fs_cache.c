@@ -20,6 +20,7 @@
 #define CHUNKS	    (FS_CACHE_FILES_MAX / CHUNK)
 #define SWEEP_SHARE 16 /* of the entries are looked at each second */
 #define EVICT_ROOM  8 /* descriptors closed together */
+#define AHEAD_AFTER 8 /* unknown names; then the others are looked at */
 
 /* What the janitor has to close. */
 struct janitor {
@@ -598,6 +599,33 @@ fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
 		*fh = e->fh;
 	pthread_mutex_unlock(&c->lock);
 	return e != NULL;
+}
+
+bool
+fs_cache_ahead(struct fs_cache *c, struct fs_entry *e, bool begin,
+    uint64_t *from)
+{
+	bool due;
+
+	pthread_mutex_lock(&c->lock);
+	if (e->misses < AHEAD_AFTER)
+		e->misses++;
+	due = e->misses == AHEAD_AFTER && !e->ahead_busy &&
+	    e->ahead != FS_ANYWHERE;
+	*from = e->ahead;
+	if (due && begin)
+		e->ahead_busy = true;
+	pthread_mutex_unlock(&c->lock);
+	return due;
+}
+
+void
+fs_cache_ahead_done(struct fs_cache *c, struct fs_entry *e, uint64_t at)
+{
+	pthread_mutex_lock(&c->lock);
+	e->ahead_busy = false;
+	e->ahead = at;
+	pthread_mutex_unlock(&c->lock);
 }
 
 bool

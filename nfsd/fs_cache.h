@@ -2,8 +2,8 @@
 /*
  * Open descriptors by handle, and handles by file. While an entry holds a
  * descriptor its inode cannot be reused, so finding it by (device, inode) is
- * exact. Shared by the event loop and the file threads under one lock that is never
- * held over a system call on a file. At the limit what was not used since
+ * exact. Shared by the event loop and the file threads under one lock that is
+ * never held over a system call on a file. At the limit what was not used since
  * the clock's hand last passed is closed; a hit allocates nothing.
  * Runs in: nfsd worker.
  */
@@ -17,55 +17,17 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "fhandle.h"
+#include "fs_entry.h"
 
 #define FS_CACHE_FILES_MAX 65536 /* descriptors at the most */
 #define FS_CACHE_FILES_MIN 16
 #define FS_CACHE_IDLE_S	   60 /* unused for so long: closed */
-#define FS_CACHE_GRANTS	   2 /* callers whose rights an entry remembers */
 
 struct fs_cache;
 
 /* Of what is entered. */
 #define FS_CACHE_READS 0x1u /* the write descriptor can be read */
 #define FS_CACHE_SLOW  0x2u /* its filesystem may hang, even at close(2) */
-
-/*
- * What a descriptor is good for. A directory has several to list it by, each
- * standing where a listing stopped: going on there is cheap, seeking is not.
- */
-enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS = 5 };
-#define FS_SLOT_LIST FS_SLOT_READ /* this and all behind it */
-#define FS_STREAMS   (FS_SLOTS - FS_SLOT_LIST)
-#define FS_ANYWHERE  UINT64_MAX /* a position nobody comes back to */
-
-/* Rights the kernel granted or refused a caller while ctime was this. */
-struct fs_grant {
-	uint64_t caller; /* fs_cred_key(); 0: none */
-	struct timespec ctime;
-	uint8_t asked; /* R_OK, W_OK, X_OK */
-	uint8_t granted;
-};
-
-/* Fields above the line never change while the entry is held. */
-struct fs_entry {
-	struct fh fh; /* sealed, normalized */
-	dev_t dev;
-	ino_t ino;
-	mode_t type; /* S_IFMT */
-	/* The rest belongs to fs_cache.c. */
-	int fds[FS_SLOTS];
-	bool write_reads; /* the write descriptor can be read */
-	bool slow;
-	bool used, recent, dropped;
-	uint8_t lent; /* of the descriptors to list by */
-	unsigned int refs;
-	uint64_t at[FS_STREAMS]; /* where they stand */
-	uint32_t next_fh, next_file;
-	uint32_t born; /* sweep number of the last use */
-	struct fs_grant grants[FS_CACHE_GRANTS];
-	uint32_t generation; /* of the exports its tag was checked under */
-};
 
 struct fs_cache_stats {
 	uint64_t hits, misses, evictions;
@@ -125,6 +87,16 @@ void fs_cache_release_files(struct fs_cache *, const struct fs_held *,
 bool fs_cache_has_room(struct fs_cache *, size_t n);
 /* Drops the entries of a file, in whatever export and dialect. */
 void fs_cache_forget(struct fs_cache *, dev_t, ino_t);
+
+/*
+ * A name that nobody knew was looked up in a directory: are its other names
+ * worth looking at before they are asked for, and from where on? Only when it
+ * happens often, by one thread at a time (begin: by this one), and once.
+ */
+bool fs_cache_ahead(struct fs_cache *, struct fs_entry *, bool begin,
+    uint64_t *from);
+/* What began is over; FS_ANYWHERE: the end was reached. */
+void fs_cache_ahead_done(struct fs_cache *, struct fs_entry *, uint64_t at);
 
 /* Remembered rights: false when they are not known for this ctime. */
 bool fs_cache_granted(struct fs_cache *, const struct fs_entry *,

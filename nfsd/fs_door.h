@@ -106,6 +106,12 @@ const struct export_client *fs_client(struct fs_thread *,
 /* Asks the broker; again after an eviction or a restart. */
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
+/*
+ * An unknown name: when it pays, looks it up together with the names behind it
+ * (fs_ahead.c). False: it must be looked up alone.
+ */
+bool fs_ahead(struct call_ctx *, const struct fs_obj *dir, const char *name,
+    struct fh *, struct stat *, enum nfsstat *);
 /* May the caller execute a regular file? (fs_exec.c) */
 bool fs_executes(const struct fs_thread *, int fd, const struct stat *);
 

@@ -207,7 +207,8 @@ fs_lookup(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 		return nfs_status(errno);
 	if (crosses(dir->export, &look))
 		status = enter_export(ctx, dir, &look, fh);
-	else if (!known(ctx, dir->export, dir->utf16, &look, fh))
+	else if (!known(ctx, dir->export, dir->utf16, &look, fh) &&
+	    !fs_ahead(ctx, dir, name, fh, &look.st, &status))
 		status = discover(ctx, dir, name, &look, fh);
 	if (status == NFS_OK)
 		*st = look.st;

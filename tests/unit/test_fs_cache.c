@@ -190,6 +190,27 @@ lending(void)
 }
 
 static void
+looking_ahead(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
+	uint64_t from = 1;
+	int i;
+
+	for (i = 0; i < 100 && !fs_cache_ahead(c, e, false, &from); i++)
+		;
+	ok(i > 1 && i < 100 && from == 0, "after some unknown names");
+	ok(fs_cache_ahead(c, e, true, &from), "somebody begins");
+	ok(!fs_cache_ahead(c, e, true, &from), "only one at a time");
+	fs_cache_ahead_done(c, e, 500);
+	ok(fs_cache_ahead(c, e, true, &from) && from == 500, "and goes on");
+	fs_cache_ahead_done(c, e, FS_ANYWHERE);
+	ok(!fs_cache_ahead(c, e, true, &from), "until the end");
+	fs_cache_release(c, e);
+	fs_cache_free(c);
+}
+
+static void
 by_number(void)
 {
 	struct fs_cache *c = fs_cache_new(16);
@@ -326,6 +347,7 @@ main(void)
 	dropping();
 	lending();
 	by_number();
+	looking_ahead();
 	grants();
 	sweeping();
 	together();

@@ -306,6 +306,56 @@ test_handle(struct nfs_fixture *f)
 	cmp_ok(xdr_get_u64(&in), "==", l.last_id, "is of the same file");
 }
 
+/* LOOKUP of a name; the number of the file it found, 0: none. */
+static uint64_t
+look_up(struct nfs_fixture *f, const struct fh *dir, const char *name)
+{
+	uint8_t args[96], skipped[52];
+	struct slice fh;
+	struct xdr_out out;
+	struct xdr_in in;
+
+	xdr_out_init(&out, args, sizeof(args));
+	xdr_put_opaque(&out, dir->bytes, FH_SIZE);
+	xdr_put_opaque(&out, name, strlen(name));
+	in = nfs_fixture_call(f, 3, NFSPROC3_LOOKUP, 0, args, out.len);
+	if (xdr_get_u32(&in) != NFS_OK)
+		return 0;
+	fh = xdr_get_opaque(&in, FH_SIZE);
+	xdr_out_init(&out, args, sizeof(args));
+	xdr_put_opaque(&out, fh.data, fh.len);
+	in = nfs_fixture_call(f, 3, NFSPROC3_GETATTR, 0, args, out.len);
+	if (xdr_get_u32(&in) != NFS_OK)
+		return 0;
+	xdr_get_fixed(&in, skipped, sizeof(skipped));
+	return xdr_get_u64(&in);
+}
+
+/* Names one by one, in no order, while some come to mean other files. */
+static void
+test_lookups(struct nfs_fixture *f, int dir, unsigned int n)
+{
+	struct fh fh = nfs_fixture_handle(f, "empty");
+	unsigned int i, number, wrong_ones = 0;
+	struct stat st;
+	char name[16];
+
+	for (i = 0; i < n; i++) {
+		number = i * 7919 % n;
+		(void)snprintf(name, sizeof(name), "n%u", number);
+		if (i % 5 == 0) {
+			discard(dir, number);
+			create(dir, n + number); /* may get its inode */
+			create(dir, number);
+			discard(dir, n + number);
+		}
+		wrong_ones += fstatat(dir, name, &st, 0) == -1 ||
+		    look_up(f, &fh, name) != st.st_ino;
+	}
+	cmp_ok(wrong_ones, "==", 0, "LOOKUP of %u names, some new", n);
+	ok(look_up(f, &fh, "n9999999") == 0, "and of none that is not there");
+}
+
 static void
 test_all(const char *setup, unsigned int n)
 {
@@ -313,6 +363,7 @@ test_all(const char *setup, unsigned int n)
 	int dir = directory(f);
 
 	create_many(dir, 0, n);
+	test_lookups(f, dir, n);
 	test_whole(f, 3, NFSPROC3_READDIR, 512, n);
 	test_whole(f, 3, NFSPROC3_READDIR, 65536, n);
 	test_whole(f, 3, NFSPROC3_READDIRPLUS, 8192, n);

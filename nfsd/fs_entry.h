@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A file of the descriptor cache.
+ * Runs in: nfsd worker.
+ */
+#ifndef FS_ENTRY_H
+#define FS_ENTRY_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "fhandle.h"
+
+#define FS_CACHE_GRANTS 2 /* callers whose rights an entry remembers */
+
+/*
+ * What a descriptor is good for. A directory has several to list it by, each
+ * standing where a listing stopped: going on there is cheap, seeking is not.
+ */
+enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS = 5 };
+#define FS_SLOT_LIST FS_SLOT_READ /* this and all behind it */
+#define FS_STREAMS   (FS_SLOTS - FS_SLOT_LIST)
+#define FS_ANYWHERE  UINT64_MAX /* a position nobody comes back to */
+
+/* Rights the kernel granted or refused a caller while ctime was this. */
+struct fs_grant {
+	uint64_t caller; /* fs_cred_key(); 0: none */
+	struct timespec ctime;
+	uint8_t asked; /* R_OK, W_OK, X_OK */
+	uint8_t granted;
+};
+
+/* Fields above the line never change while the entry is held. */
+struct fs_entry {
+	struct fh fh; /* sealed, normalized */
+	dev_t dev;
+	ino_t ino;
+	mode_t type; /* S_IFMT */
+	/* The rest belongs to fs_cache.c. */
+	int fds[FS_SLOTS];
+	bool write_reads; /* the write descriptor can be read */
+	bool slow;
+	bool used, recent, dropped;
+	uint8_t lent; /* of the descriptors to list by */
+	unsigned int refs;
+	uint64_t at[FS_STREAMS]; /* where they stand */
+	uint8_t misses; /* names looked up in it that were not known */
+	bool ahead_busy; /* somebody is looking ahead */
+	uint64_t ahead; /* how far they have been looked at */
+	uint32_t next_fh, next_file;
+	uint32_t born; /* sweep number of the last use */
+	struct fs_grant grants[FS_CACHE_GRANTS];
+	uint32_t generation; /* of the exports its tag was checked under */
+};
+
+#endif

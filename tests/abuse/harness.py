@@ -27,18 +27,15 @@ LOG_LINES = 100
 
 
 Case = collections.namedtuple(
-    "Case", "number title function long grows remote own restarts")
+    "Case", "number title function long grows remote own")
 
 
-def case(number, title, long=False, grows=False, remote=False, own=False,
-         restarts=False):
+def case(number, title, long=False, grows=False, remote=False, own=False):
     """Registers a case. long: only in `make abuse`. grows: fills a cache that
     is meant to stay filled. remote: needs nothing of the server's machine.
-    own: starts daemons of its own, and asks the oracle about those. restarts:
-    afterwards the processes are others, and rightly so."""
+    own: starts daemons of its own, and asks the oracle about those."""
     def mark(function):
-        CASES.append(Case(number, title, function, long, grows, remote, own,
-                          restarts))
+        CASES.append(Case(number, title, function, long, grows, remote, own))
         return function
     return mark
 
@@ -240,8 +237,7 @@ def judge(world, c):
             return None
         before = world.snapshot()
         c.function(world)
-        world.verdict(world.snapshot() if c.restarts else before,
-                      c.grows or c.restarts)
+        world.verdict(before, c.grows)
         return None
     except (Failure, Closed, OSError, subprocess.SubprocessError) as error:
         where = "".join(

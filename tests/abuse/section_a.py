@@ -3,6 +3,7 @@
 import os
 import random
 import socket
+import struct
 import time
 
 import calls
@@ -266,8 +267,31 @@ def odd_datagrams(w):
                    f"{len(data)} bytes gave {got and len(got)}")
 
 
+def forged(w, port, prog):
+    """The ports of the datagrams that come back to a forged source port."""
+    message = call(prog, VERSIONS[prog], 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW,
+                       socket.IPPROTO_UDP) as s:
+        s.bind(("127.0.0.99", 0))
+        s.settimeout(0.1)
+        s.sendto(struct.pack(">HHHH", port, w.ports[prog], 8 + len(message),
+                             0) + message, (w.host, 0))
+        found = []
+        try:
+            while True:  # past the header of IP
+                found.append(struct.unpack(">HH", s.recv(2048)[20:24]))
+        except socket.timeout:
+            pass
+    return [to for source, to in found if source == w.ports[prog]]
+
+
 @case(19, "reflection: one reply at most, none to a REPLY")
 def reflection(w):
+    for port in (0, 7, 19, 53, 111, 2049):
+        for prog in PROGRAMS:
+            back = forged(w, port, prog)
+            w.among(back, ([], [port]), f"datagrams to port {port}")
+            w.true(port != 0 or not back, "an answer to port 0")
     for port in (7, 19, 53, 2049 + 1):
         with w.udp(source=("127.0.0.9", port)) as t:
             t.send(call(NFS, 3, 0))
@@ -281,7 +305,7 @@ def reflection(w):
 @case(20, "random bytes into every port", remote=True)
 def noise(w):
     rng = random.Random(20)
-    end = time.monotonic() + (w.seconds if w.long else 3)
+    end = time.monotonic() + (10 * w.seconds if w.long else 3)
     while time.monotonic() < end:
         for prog in PROGRAMS:
             data = rng.randbytes(rng.randrange(1, 3000))

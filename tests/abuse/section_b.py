@@ -210,8 +210,9 @@ def many_registrations(w):
 @case(30, "a flood of GETPORT: TCP queries still served")
 def flood(w):
     message = call(PMAP, 2, 3, u32(100003, 3, 6, 0))
-    socks = [w.udp(PMAP, source=(f"127.0.1.{i}", 0)) for i in range(1, 100)]
-    spans, end = [], time.monotonic() + 2
+    socks = [w.udp(PMAP, source=(f"127.0.{i // 250 + 1}.{i % 250 + 1}", 0))
+             for i in range(1000 if w.long else 100)]
+    spans, end = [], time.monotonic() + (20 if w.long else 2)
     while time.monotonic() < end:
         for s in socks:
             for _ in range(20):

@@ -6,7 +6,7 @@ import time
 
 from harness import case
 from wire import (ACCES, EXIST, INVAL, NAMETOOLONG, NOENT, NOTDIR, NOTEMPTY,
-                  OK, STALE, XDEV, Closed, entries3, opaque, sattr2, u32)
+                  OK, PERM, STALE, XDEV, Closed, entries3, opaque, sattr2, u32)
 
 BAD_NAMES = (b"", b".", b"..", b"a/b", b"a\0b", b"/etc/passwd", b"../x")
 
@@ -109,7 +109,7 @@ def renames(w):
     c.transport.close()
 
 
-@case(66, "LINK of a directory and across exports is refused")
+@case(66, "LINK of a directory, across exports, of what one may not read")
 def links(w):
     c = w.nfs3()
     root = w.root()
@@ -117,6 +117,9 @@ def links(w):
     w.true(c.link(sub, root, "hard").status() not in (OK, None), "directory")
     f = c.lookup(root, "f").fh
     w.equal(c.link(f, w.root("all"), "hard").status(), XDEV, "exports")
+    private = c.lookup(root, "private").fh
+    w.among(c.link(private, root, "hard").status(), (PERM, ACCES), "private")
+    w.true(not os.path.lexists(w.dir + "/rw/hard"), "a link was made")
     c.transport.close()
 
 

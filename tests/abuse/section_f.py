@@ -142,7 +142,8 @@ def alternating(w):
                 problems.append(name)
             c.remove(w.root(), name)
         shared.close()
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    threads = [threading.Thread(target=work, args=(n,))
+               for n in range(64 if w.long else 8)]
     for t in threads:
         t.start()
     for t in threads:

@@ -8,7 +8,10 @@ import threading
 import time
 
 from harness import case
-from wire import NFS, OK, Closed, call, record, u32
+from section_d import cpu
+from wire import NFS, OK, P3, Closed, call, opaque, record, u32
+
+MLINK = 31
 
 
 def open_many(w, count, source):
@@ -36,6 +39,9 @@ def idle(w):
     with w.tcp(source=("127.0.0.67", 0)) as t:
         t.rpc(call(NFS, 3, 0))
     w.answers_in(0.1)
+    before = cpu(w)
+    time.sleep(1)
+    w.true(cpu(w) - before < 0.1, "idle connections cost time")
     for t in held:
         t.close()
 
@@ -43,7 +49,7 @@ def idle(w):
 @case(105, "headers at one byte per second are closed at the deadline",
       long=True)
 def slow_headers(w):
-    held = [w.tcp() for _ in range(200)]
+    held = [w.tcp() for _ in range(1000)]
     end = time.monotonic() + 90
     message = record(call(NFS, 3, 0))
     at = 0
@@ -60,15 +66,15 @@ def slow_headers(w):
     w.equal(len(held), 0, "connections kept")
 
 
-@case(106, "1,000 connections each halfway into a 1 MiB WRITE: bounded",
+@case(106, "4,096 connections each halfway into a 1 MiB WRITE: bounded",
       grows=True)
 def half_writes(w):
     before = w.snapshot()[1]
     held = []
     head = u32(0x80000000 | (1 << 20)) + bytes(256 * 1024)
-    for i in range(400):
+    for i in range(4096 if w.long else 400):
         try:
-            t = w.tcp(source=(f"127.0.2.{i % 100 + 1}", 0), timeout=1)
+            t = w.tcp(source=(f"127.0.2.{i % 100 + 1}", 0), timeout=0.2)
             held.append(t)
             t.send(head)
         except (Closed, OSError, socket.timeout):
@@ -106,12 +112,12 @@ def many_files(w):
 def large_directory(w):
     where = w.dir + "/rw/large"
     os.makedirs(where, exist_ok=True)
-    count = 100000 if w.long else 20000
+    count = 1000000 if w.long else 20000
     for i in range(count):
         os.close(os.open(f"{where}/{i:07}", os.O_CREAT | os.O_WRONLY, 0o644))
     c = w.nfs3()
     fh = c.lookup(w.root(), "large").fh
-    end = time.monotonic() + 3
+    end = time.monotonic() + (20 if w.long else 3)
     slowest = []
 
     def lister():
@@ -125,7 +131,8 @@ def large_directory(w):
             cookie = int.from_bytes(os.urandom(7), "big") \
                 if cookie == 0 else 0
         n.transport.close()
-    threads = [threading.Thread(target=lister) for _ in range(20)]
+    threads = [threading.Thread(target=lister)
+               for _ in range(100 if w.long else 20)]
     for t in threads:
         t.start()
     while time.monotonic() < end:
@@ -140,23 +147,38 @@ def large_directory(w):
 
 @case(109, "bad requests by the thousand: a few lines of log")
 def bad_requests(w):
-    count = 50000 if w.long else 2000
-    c = w.nfs3(source=("127.0.0.91", 0))
+    count = 1000000 if w.long else 2000
     lines = w.snapshot()[3]
-    for _ in range(count):
-        c.getattr(os.urandom(32))
-    c.transport.close()
+    with w.tcp(source=("127.0.0.91", 0)) as t:
+        for _ in t.pipeline(call(NFS, 3, 1, opaque(os.urandom(32)))
+                            for _ in range(count)):
+            pass
     w.true(w.snapshot()[3] - lines < 50, "log lines")
 
 
-@case(113, "deep trees and many subdirectories: right errors")
+@case(113, "deep trees, many subdirectories, many links: right errors")
 def deep_tree(w):
     c = w.nfs3()
-    depth = 2000 if w.long else 300
-    fh = c.mkdir(w.root(), "deep").fh
-    for _ in range(depth):
+    root = w.root()
+    fh = c.mkdir(root, "deep").fh
+    for _ in range(10000 if w.long else 300):
         fh = c.mkdir(fh, "d" * 100).fh
     w.equal(c.create(fh, "bottom").status(), OK, "CREATE at the bottom")
     w.equal(c.lookup(fh, "bottom").status(), OK, "LOOKUP at the bottom")
+    wide = c.mkdir(root, "wide").fh
+    count = 66000 if w.long else 500
+    for reply in c.transport.pipeline(
+            call(NFS, 3, P3["MKDIR"], opaque(wide) + opaque(str(i)) +
+                 u32(0) * 6, c.cred) for i in range(count)):
+        w.among(reply.status(), (OK, MLINK), "MKDIR")
+    one = c.create(root, "one").fh
+    links = c.mkdir(root, "links").fh
+    for reply in c.transport.pipeline(
+            call(NFS, 3, P3["LINK"], opaque(one) + opaque(links) +
+                 opaque(str(i)), c.cred) for i in range(count)):
+        w.among(reply.status(), (OK, MLINK), "LINK")
+    w.equal(c.getattr(one).attr.nlink, len(os.listdir(w.dir + "/rw/links")) +
+            1, "links")
     c.transport.close()
-    subprocess.run(["rm", "-rf", w.dir + "/rw/deep"], check=True)
+    for name in ("deep", "wide", "links", "one"):
+        subprocess.run(["rm", "-rf", f"{w.dir}/rw/{name}"], check=True)

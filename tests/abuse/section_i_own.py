@@ -14,7 +14,8 @@ from harness import Failure, case, eventually
 from section_b import as_user
 from servers import Server, cpu_seconds
 from session import Session, mount_session, portmap_session
-from wire import IO, MOUNT, OK, ROFS, STALE, Closed, mount3, u32
+from wire import (IO, MOUNT, NFS, OK, P3, ROFS, STALE, Closed, auth_sys, call,
+                  mount3, opaque, sattr3, u32)
 
 NOSPC, DQUOT = 28, 69
 DAY, TEN_YEARS = 86400, 3652 * 86400
@@ -312,6 +313,20 @@ def hanging(w, s, fuse, fh):
     w.equal(answers, [OK] * 20, "when it answers again")
 
 
+def repeated(w, s, fuse, root):
+    """A call that comes again while the first one runs is dropped."""
+    message = call(NFS, 3, P3["MKDIR"], opaque(root) + opaque("d") +
+                   sattr3(mode=0o755), auth_sys(1001, 1001), xid=100)
+    fuse.mood("hang")
+    with s.udp() as t:
+        for _ in range(5):
+            t.send(message)
+        w.equal(t.receive_raw(0.3), None, "an answer while it hangs")
+        fuse.mood("")
+        w.true(t.receive_raw(5), "no answer at all")
+        w.equal(t.receive_raw(0.3), None, "a second answer")
+
+
 def erring(w, s, fuse, fh, c):
     first = c.write(fh, 0, b"slow\n", 0)
     fuse.mood("eio")
@@ -345,6 +360,7 @@ def bad_filesystem(w):
         c = s.nfs3(timeout=20)
         fh = c.lookup(root, "file").fh
         hanging(w, s, fuse, fh)
+        repeated(w, s, fuse, root)
         fuse.mood("slow")
         w.equal(c.getattr(fh).status(), OK, "slow, but an answer")
         others_served(w, s)

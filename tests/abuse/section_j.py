@@ -2,18 +2,22 @@
 """J. Local interfaces, broker, restart."""
 import array
 import ctypes
+import itertools
 import os
 import random
 import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 from harness import Failure, case, descendants, eventually
 from section_b import as_user, unix
 from servers import Server, refuses_to_start
-from wire import MOUNT, OK, PMAP, Closed, call, mount3
+from wire import MOUNT, OK, PMAP, Closed, Nfs3, call, mount3
+
+JUKEBOX = 10008
 
 PIDFD_GETFD = 438
 ROLE_CHANNEL = 3  # common/role.h: to the parent
@@ -220,36 +224,91 @@ def read(path):
         return f.read()
 
 
-@case(119, "kill -9 of every role: the server is back", restarts=True)
-def killed_roles(w):
-    for pid in w.pids:
-        children = [p for p in descendants(pid) if p != pid]
-        for child in children:
+class Writer(threading.Thread):
+    """A client that writes, reads back, and asks again when there is nobody;
+    any answer but OK is wrong."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.root = server, server.root()
+        self.stopping = threading.Event()
+        self.done, self.wrong, self.transport = 0, [], None
+
+    def ask(self, action):
+        """The reply, however long it takes; a repeat counts as the first."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                if self.transport is None:
+                    self.transport = self.server.tcp(timeout=3)
+                reply = action(Nfs3(self.transport))
+                if reply.status() != JUKEBOX:
+                    return reply
+            except (OSError, Closed):
+                if self.transport is not None:
+                    self.transport.close()
+                self.transport = None
+                self.stopping.wait(0.05)
+        raise Failure("no answer for a minute")
+
+    def run(self):
+        try:
+            fh = self.ask(lambda c: c.create(self.root, "load", how=0)).fh
+            while not self.stopping.is_set():
+                data = struct.pack(">Q", self.done) * 512
+                at = self.done % 64 * 4096
+                for reply in (self.ask(lambda c: c.write(fh, at, data)),
+                              self.ask(lambda c: c.read(fh, at, 4096))):
+                    if reply.status() != OK:
+                        self.wrong.append(reply.describe())
+                if reply.status() == OK and reply.bytes != data:
+                    self.wrong.append(f"block {self.done} is another")
+                self.done += 1
+        except (Failure, AttributeError) as e:
+            self.wrong.append(str(e))
+        finally:
+            if self.transport is not None:
+                self.transport.close()
+
+
+def kill_roles(w, s):
+    for daemon in s.daemons:
+        parent = s.processes[daemon].pid
+        for child in [p for p in descendants(parent) if p != parent]:
             os.kill(child, signal.SIGKILL)
-            w.true(eventually(lambda: served(w), 20), f"role {child}")
-    w.true(eventually(lambda: settled(w), 20), "roles are back")
+            w.true(eventually(s.works, 20), f"{daemon}: role {child}")
 
 
-def served(w):
-    try:
-        with w.tcp(MOUNT, timeout=1) as t:
-            if mount3(t, w.dir + "/rw").status() != OK:
-                return False
-        c = w.nfs3(timeout=1)
-        good = c.getattr(w.root()).status() == OK
-        c.transport.close()
-        return good
-    except (OSError, Closed):
-        return False
+def kill_daemons(w, s, order):
+    """All of them, then all again in this order."""
+    for daemon in order:
+        s.processes.pop(daemon).kill()
+    for daemon in order:
+        s.start_again(daemon)
+    w.true(eventually(s.works, 20), f"in the order {order}")
 
 
-def settled(w):
-    try:
-        first = w.snapshot()[0]
-        time.sleep(0.3)
-        return first == w.snapshot()[0]
-    except OSError:  # a process ended while we looked
-        return False
+@case(119, "kill -9 of every process, in every order, under load: clients go "
+      "on", own=True)
+def killed(w):
+    with Server(w, daemons=("portmapd", "mountd", "nfsd")) as s:
+        s.forgive = "was killed by signal 9"
+        load = Writer(s)
+        load.start()
+        try:
+            kill_roles(w, s)
+            for order in itertools.permutations(s.daemons):
+                kill_daemons(w, s, order)
+                if not w.long:
+                    break
+            before = load.done
+            w.true(eventually(lambda: load.done > before, 20), "no load")
+        finally:
+            load.stopping.set()
+            load.join()
+        w.equal(load.wrong, [], "what the client saw")
+        s.settle()
+        s.before = s.snapshot()
 
 
 @case(120, "files that others can read or write are refused")

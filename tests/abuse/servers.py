@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from harness import Failure, World, descendants, eventually
 from wire import MOUNT, NFS, OK, PMAP, Closed, Nfs3, call
@@ -96,6 +97,17 @@ class Server(World):
                 process.poll() is not None:
             raise Failure(f"{daemon} did not start: {self.log(daemon)[-600:]}")
         self.pids = [p.pid for p in self.processes.values()]
+
+    def start_again(self, daemon):
+        """After a kill -9, when the roles have let go of the port."""
+        end = time.monotonic() + 10
+        while True:
+            try:
+                self.start(daemon)
+                return
+            except Failure:
+                if time.monotonic() > end:
+                    raise
 
     def stop(self, daemon):
         """Its exit status."""

@@ -129,6 +129,21 @@ class Stream:
         self.send(record(message))
         return self.receive()
 
+    def pipeline(self, messages, batch=200):
+        """Sends many calls, some at a time, and yields their replies."""
+        waiting = []
+        for message in messages:
+            waiting.append(record(message))
+            if len(waiting) == batch:
+                yield from self._answers(waiting)
+                waiting = []
+        yield from self._answers(waiting)
+
+    def _answers(self, records):
+        self.send(b"".join(records))
+        for _ in records:
+            yield self.receive()
+
     def is_closed(self, timeout=3.0):
         """True when the server ends the connection within the time."""
         self.sock.settimeout(timeout)

@@ -54,16 +54,17 @@ struct mountd_root {
 	struct fh fh[2];
 };
 
+/* What the worker sends has no bool: one that is neither 0 nor 1 is none. */
 struct mountd_listed {
 	struct addr host;
-	bool added;
-	bool all; /* every entry of the host is gone */
+	uint8_t added;
+	uint8_t all; /* every entry of the host is gone */
 	char path[EXPORTS_PATH_MAX + 1];
 };
 
 struct mountd_seal {
 	uint16_t export_id;
-	bool utf16;
+	uint8_t utf16;
 	char below[EXPORTS_PATH_MAX + 1]; /* how it was found */
 };
 

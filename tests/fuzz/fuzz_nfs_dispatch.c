@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Whole calls against a whole server on a scratch directory: each piece of the
- * input is version, procedure and arguments, where "\xfe" and a letter stand
- * for a good handle. Nothing may be seen outside of the export, and every
- * reply is a whole one.
+ * input is how, procedure, length and arguments, where "\xfe" and a letter
+ * stand for a good handle. Nothing outside of the exports may be read or
+ * changed, every call is answered, and every reply keeps its limit and has the
+ * shape its RFC gives it.
  * Links: nfsd
  * Runs in: fuzzer, test program.
  */
-#include <sys/stat.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "../wire/nfs_fixture.h"
+#include "../wire/outside.h"
+#include "../wire/reply_shape.h"
+#include "rpc_cache.h"
+#include "rpc_msg.h"
 #include "util.h"
 
-#define CALLS_MAX 8
-#define ROUNDS	  500 /* then the directory is made anew */
-#define ARGS_MAX  4096
+#define ROUNDS	    500 /* then the directory is made anew */
+#define CALL_MAX    8192 /* 255 bytes, and all of them handles */
+#define REPLY_SMALL 600
+
+/* Bits of how (small: a datagram with little room); four more are the xid. */
+enum { HOW_V3 = 1, HOW_USER = 2, HOW_SMALL = 4, HOW_NONE = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -25,74 +31,90 @@ static const char *const names[] = { "root", "file", "sub", "empty", "link",
 	"fifo", "big", "open", "other", "player", "gone", "forged" };
 static struct fh handles[nitems(names)];
 static struct nfs_fixture *fixture;
-static struct timespec outside; /* when the directory above was changed */
+static struct rpc_cache *replies;
 
-static struct timespec
-above(void)
+static void
+clean_up(void)
 {
-	struct stat st;
-
-	/* A call of root's, so that this process acts as root again. */
-	(void)nfs_fixture_call(fixture, 2, NFSPROC2_GETATTR, 0,
-	    handles[0].bytes, FH_SIZE);
-	if (fstatat(nfs_fixture_dir(fixture), "..", &st, 0) == -1)
-		return outside; /* a plain user shut himself out */
-	return st.st_mtim;
+	nfs_fixture_free(fixture);
+	rpc_cache_free(replies);
 }
 
 static void
 renew(void)
 {
-	static unsigned int rounds;
 	size_t i;
 
-	if (fixture != NULL && ++rounds % ROUNDS != 0)
-		return;
-	nfs_fixture_free(fixture);
+	if (fixture == NULL)
+		(void)atexit(clean_up);
+	clean_up();
 	fixture = nfs_fixture_new("");
+	replies = rpc_cache_new(64);
+	rpc_server_set_cache(nfs_fixture_server(fixture), replies);
+	outside_put(nfs_fixture_dir(fixture));
 	for (i = 0; i < nitems(names); i++)
 		handles[i] = nfs_fixture_handle(fixture, names[i]);
-	outside = above();
 }
 
 /* Copies arguments, with handles where they are wanted. */
-static size_t
-expand(uint8_t args[ARGS_MAX], const uint8_t *data, size_t len)
+static void
+put_args(struct xdr_out *x, const uint8_t *data, size_t len)
 {
-	size_t n = 0, i;
+	size_t i;
 
-	for (i = 0; i < len && n + FH_SIZE < ARGS_MAX; i++) {
+	for (i = 0; i < len; i++)
 		if (data[i] == 0xfe && i + 1 < len && data[i + 1] >= 'a' &&
-		    data[i + 1] < 'a' + nitems(names)) {
-			memcpy(args + n, handles[data[++i] - 'a'].bytes,
+		    data[i + 1] < 'a' + nitems(names))
+			xdr_put_fixed(x, handles[data[++i] - 'a'].bytes,
 			    FH_SIZE);
-			n += FH_SIZE;
-		} else
-			args[n++] = data[i];
-	}
-	return n;
+		else
+			x->base[x->len++] = data[i];
+}
+
+static void
+call(uint8_t how, uint32_t proc, const uint8_t *data, size_t len)
+{
+	static uint8_t msg[CALL_MAX], reply[NFS_RECORD_MAX];
+	struct rpc_cred cred = { .flavor =
+				     how & HOW_NONE ? AUTH_NONE : AUTH_SYS };
+	struct rpc_head head = {
+		.xid = how >> 4, .prog = NFS_PROGRAM, .proc = proc
+	};
+	struct rpc_origin from = { .peer.max_reply = sizeof(reply) };
+	struct xdr_out out;
+	size_t got = 0;
+
+	head.vers = how & HOW_V3 ? 3 : 2;
+	cred.uid = cred.gid = how & HOW_USER ? 1000 : 0;
+	from.peer.kind = how & HOW_SMALL ? RPC_UDP : RPC_TCP;
+	if (from.peer.kind == RPC_UDP)
+		from.peer.max_reply = REPLY_SMALL;
+	(void)addr_parse(&from.peer.from, "127.0.0.1:700");
+	xdr_out_init(&out, msg, sizeof(msg));
+	rpc_put_call(&out, &head, &cred);
+	put_args(&out, data, len);
+	if (rpc_serve(nfs_fixture_server(fixture), &from, msg, out.len, reply,
+		sizeof(reply), &got) != RPC_ANSWERED)
+		abort();
+	if (got > from.peer.max_reply || outside_is_in(reply, got) ||
+	    !reply_is_whole(reply, got,
+		reply_shape_find(head.prog, head.vers, proc)))
+		abort();
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	uint8_t args[ARGS_MAX];
-	struct timespec now;
-	struct xdr_in in;
-	size_t size, calls;
+	static unsigned int rounds;
+	size_t size;
 
-	renew();
-	for (calls = 0; len > 3 && calls < CALLS_MAX; calls++) {
+	if (rounds++ % ROUNDS == 0)
+		renew();
+	for (; len > 3; data += 3 + size, len -= 3 + size) {
 		size = data[2] < len - 3 ? data[2] : len - 3;
-		in = nfs_fixture_call(fixture, 2 + (data[0] & 1), data[1] % 24,
-		    data[0] & 2 ? 1000 : 0, args, expand(args, data + 3, size));
-		if (in.left % 4 != 0)
-			abort();
-		data += 3 + size;
-		len -= 3 + size;
+		call(data[0], data[1] % 24, data + 3, size);
 	}
-	now = above();
-	if (now.tv_sec != outside.tv_sec || now.tv_nsec != outside.tv_nsec)
+	if (!outside_is_whole())
 		abort();
 	return 0;
 }

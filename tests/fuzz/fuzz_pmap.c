@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Whole calls to portmapd: the first byte chooses door and transport, the rest
- * is the message. Links: portmapd
+ * is the message. Every reply keeps its limit and has the shape its RFC gives
+ * it. Links: portmapd
  * Runs in: fuzzers and their replay.
  */
 #include <stdlib.h>
 
+#include "../wire/reply_shape.h"
 #include "pmap.h"
 #include "rpc_server.h"
 
@@ -31,6 +33,22 @@ set_up(void)
 	(void)addr_parse(&at, "[::]:111");
 	pmap_serve_self(&pm, &at, false);
 	pmap_serve_self_local(&pm, "/run/rpcbind.sock");
+}
+
+/* What the reply to this call has to look like; NULL: an error. */
+static const struct reply_shape *
+shape_of(const uint8_t *call, size_t size)
+{
+	struct xdr_in in;
+	uint32_t prog, vers, proc;
+
+	xdr_in_init(&in, call, size);
+	(void)xdr_get_u64(&in);
+	(void)xdr_get_u32(&in);
+	prog = xdr_get_u32(&in);
+	vers = xdr_get_u32(&in);
+	proc = xdr_get_u32(&in);
+	return reply_shape_find(prog, vers, proc);
 }
 
 int
@@ -59,7 +77,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (rpc_serve(servers[door], &from, data + 1, size - 1, reply,
 		sizeof(reply), &len) == RPC_ANSWERED &&
-	    (len < 20 || len > from.peer.max_reply || len % 4 != 0))
+	    (len > from.peer.max_reply ||
+		!reply_is_whole(reply, len, shape_of(data + 1, size - 1))))
 		abort();
 	if (door == DOOR_REGISTER)
 		(void)pmap_map_drop(pm.map, from.peer.id);

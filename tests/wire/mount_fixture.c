@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * See mount_fixture.h.
+ * Runs in: fuzzers.
+ */
+#include <sys/stat.h>
+
+#include <err.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../mountd/mount_ops.h"
+#include "../../mountd/mount_table.h"
+#include "../../mountd/seal.h"
+#include "mount_fixture.h"
+#include "util.h"
+
+#define EXPORTS                                                                \
+	"/a *(rw,insecure)\n/b 10.0.0.0/8\n/m *(insecure,names=utf16le,"       \
+	"alias=/C/)\n"
+#define NEXPORTS 3
+
+static char top[] = "/tmp/tern-mount.XXXXXX";
+/* Directories first, as they are made; removed the other way round. */
+static const char *const tree[] = { "a", "b", "m", "a/sub", "m/Contents",
+	"a/sub/file", "outside" };
+#define NDIRS 5
+static struct fh_keys keys;
+static struct seal_export seals[NEXPORTS];
+static struct fh forbidden[NEXPORTS]; /* the file beside, in each of them */
+static struct mount_state state;
+
+static void
+listed(bool added UNUSED, const struct addr *a UNUSED, const char *p UNUSED)
+{
+}
+
+/* What the worker asks of its parent. */
+static bool
+seal(const struct export *e, enum export_names how, int fd, const char *below,
+    struct fh *fh)
+{
+	struct mountd_seal ask = { .export_id = e->id,
+		.utf16 = how == NAMES_UTF16LE };
+	struct mountd_sealed answer;
+
+	(void)strlcpy(ask.below, below, sizeof(ask.below));
+	answer = seal_descriptor(&seals[e - state.table->exports->list], &ask,
+	    fd, &keys);
+	*fh = answer.fh;
+	return answer.good;
+}
+
+static int
+open_below(const char *name, int flags)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", top, name);
+	return open(path, flags | O_CLOEXEC, 0666);
+}
+
+static void
+remove_tree(void)
+{
+	char path[64];
+	size_t i;
+
+	for (i = nitems(tree); i-- > 0;) {
+		(void)snprintf(path, sizeof(path), "%s/%s", top, tree[i]);
+		(void)(i < NDIRS ? rmdir(path) : unlink(path));
+	}
+	(void)rmdir(top);
+}
+
+static void
+make_tree(void)
+{
+	char path[64];
+	size_t i;
+
+	if (mkdtemp(top) == NULL)
+		err(1, "%s", top);
+	(void)atexit(remove_tree);
+	for (i = 0; i < nitems(tree); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", top, tree[i]);
+		if (i < NDIRS ? mkdir(path, 0755) == -1 :
+				close(open_below(tree[i], O_CREAT)) == -1)
+			err(1, "%s", path);
+	}
+}
+
+static void
+make_roots(struct mount_table *t)
+{
+	int beside = open_below("outside", O_PATH);
+	struct mountd_root m;
+	struct fh_plain plain;
+	size_t i;
+
+	for (i = 0; i < NEXPORTS; i++) {
+		const struct export *e = &t->exports->list[i];
+
+		t->roots[i].fd = open_below(e->path + 1, O_PATH);
+		seal_root(&seals[i], &m, e, t->roots[i].fd, &keys);
+		memcpy(t->roots[i].sealed, m.sealed, sizeof(m.sealed));
+		memcpy(t->roots[i].fh, m.fh, sizeof(m.fh));
+		if (fh_fs_plain(&seals[i].fs, beside, e->id,
+			!m.sealed[NAMES_BYTES], 0, &plain) == -1)
+			err(1, "no handle");
+		fh_seal(&forbidden[i], &plain, e->path, &keys);
+	}
+	(void)close(beside);
+}
+
+struct rpc_server *
+mount_fixture_new(void)
+{
+	static const struct rpc_prog *const progs[] = { &mount_prog };
+	static const uint8_t key[FH_KEY_SIZE] = "tern";
+	static const struct exports_hooks quiet;
+	struct rpc_hooks hooks = mount_hooks(&state);
+
+	make_tree();
+	fh_keys_derive(&keys, key);
+	(void)pthread_mutex_init(&state.lock, NULL);
+	state.list = mount_list_new();
+	state.listed = listed;
+	state.seal = seal;
+	state.table =
+	    mount_table_new(exports_parse(EXPORTS, strlen(EXPORTS), &quiet));
+	make_roots(state.table);
+	return rpc_server_new(progs, nitems(progs), &hooks);
+}
+
+bool
+mount_fixture_gave(const struct fh *fh)
+{
+	const struct exports *ex = state.table->exports;
+	struct fh_plain plain;
+	size_t i;
+
+	for (i = 0; i < NEXPORTS; i++) {
+		if (memcmp(fh, &forbidden[i], sizeof(*fh)) == 0)
+			return false;
+		if (fh_check_worker(fh, ex->list[i].path, &keys.worker,
+			&plain) &&
+		    plain.export_id == ex->list[i].id)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a reply has to look like, in letters, written from the RFCs and knowing
+ * nothing of our encoders:
+ *
+ *	u U	one word, two words	b	a boolean
+ *	o	opaque or string, with zeros as padding
+ *	v f	32 bytes: handle of NFS version 2; 68: its attributes
+ *	a p	84 bytes: fattr3; 24: wcc_attr
+ *	?(x)	optional x		*(x)	list: each x behind a true
+ *	#(x)	array: so many x as the word before them says
+ *
+ * Runs in: tests, fuzzers.
+ */
+#ifndef REPLY_SHAPE_H
+#define REPLY_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* bad NULL: the results have no status. good NULL: no such procedure. */
+struct reply_shape {
+	const char *good, *bad;
+};
+
+/* Of a procedure of portmapper, MOUNT or NFS; NULL: there is none. */
+const struct reply_shape *reply_shape_find(uint32_t prog, uint32_t vers,
+    uint32_t proc);
+
+/*
+ * Is this one whole RPC reply: a good header, and behind it an error of the
+ * right size, or results of this shape (NULL: there can be none) to the last
+ * byte?
+ */
+bool reply_is_whole(const void *reply, size_t len, const struct reply_shape *);
+
+#endif

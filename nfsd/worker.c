@@ -37,6 +37,8 @@
 #define REPLIES	      8192 /* entries of the reply cache */
 #define FILES_DEFAULT 32768 /* descriptors kept open */
 #define DRAIN_MS      20 /* how often we look whether all is answered */
+#define SPARE_MAX                                                              \
+	2048 /* descriptors for everything else, when there are many */
 
 _Static_assert(NFSD_THREADS_MAX == FS_THREADS_MAX, "the door knows them all");
 
@@ -242,6 +244,25 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
 	return event;
 }
 
+/*
+ * Shares the descriptors: at most half for files, something to live, and what
+ * is left for connections.
+ */
+static void
+share_descriptors(struct fs_settings *settings)
+{
+	struct nfsd_setup *setup = &self.intake.setup;
+	size_t limit = daemon_raise_files(), spare, left;
+
+	settings->files = setup->files != 0 ? setup->files : FILES_DEFAULT;
+	if (settings->files > limit / 2)
+		settings->files = limit / 2;
+	spare = limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX;
+	left = limit - settings->files - spare;
+	if (setup->limits.connections_max > left)
+		setup->limits.connections_max = (unsigned int)left;
+}
+
 static void
 open_door(void)
 {
@@ -250,15 +271,9 @@ open_door(void)
 		.threads = setup->threads,
 		.key = setup->keys.worker,
 		.mknod = setup->mknod };
-	size_t i, limit = daemon_raise_files();
+	size_t i;
 
-	/* Half for files, a quarter for connections, the rest to live. */
-	settings.files = setup->files != 0 ? setup->files : FILES_DEFAULT;
-	if (settings.files > limit / 2)
-		settings.files = limit / 2;
-	if (self.intake.setup.limits.connections_max > limit / 4)
-		self.intake.setup.limits.connections_max =
-		    (unsigned int)(limit / 4);
+	share_descriptors(&settings);
 	self.fs = fs_new(&settings);
 	fs_set_exports(self.fs, self.first);
 	for (i = 0; i <= setup->threads; i++) {

@@ -38,13 +38,14 @@ static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: load [-uc2] [-a address] [-b n] [-p port] [-m mountport] "
-	    "[-s seconds] [-w warm-up]\n"
-	    "            [-P server-pid] -e export workload[@CONNSxDEPTH]\n"
+	    "usage: load [-uc2] [-a address] [-A n] [-b n] [-p port] "
+	    "[-m mountport] [-s seconds]\n"
+	    "            [-w warm-up] [-P server-pid] -e export workload[@CONNSxDEPTH]\n"
 	    "       load -t directory    (make the tree there)\n"
 	    "       load -l              (list the workloads)\n"
 	    "-u UDP, -2 version 2, -c compare what is read, -b come from "
-	    "so many addresses\n");
+	    "so many addresses,\n"
+	    "-A only so many of the connections work, the others are idle\n");
 	exit(2);
 }
 
@@ -107,10 +108,13 @@ parse(struct load *l, int argc, char *argv[])
 	int c;
 
 	l->vers = 3;
-	while ((c = getopt(argc, argv, "2a:b:ce:lm:p:P:s:t:uw:")) != -1)
+	while ((c = getopt(argc, argv, "2A:a:b:ce:lm:p:P:s:t:uw:")) != -1)
 		switch (c) {
 		case '2':
 			l->vers = 2;
+			break;
+		case 'A':
+			l->active = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'a':
 			address = optarg;
@@ -155,6 +159,8 @@ parse(struct load *l, int argc, char *argv[])
 	if (optind + 1 != argc || opt.export == NULL)
 		usage();
 	set_work(l, argv[optind]);
+	if (l->active == 0 || l->active > l->conns)
+		l->active = l->conns;
 	set_address(l, address, opt.port);
 }
 

@@ -75,6 +75,7 @@ struct load {
 	bool udp;
 	bool verify; /* compare what is read */
 	unsigned int conns, depth;
+	unsigned int active; /* so many of them work, the others are idle */
 	unsigned int sources; /* come from so many loopback addresses */
 	const struct load_work *work;
 	uint64_t state; /* of the random numbers */

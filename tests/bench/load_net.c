@@ -353,7 +353,7 @@ load_run(struct load *l, double warm_seconds, double seconds)
 	if (open_all(l, &net) == -1)
 		return -1;
 	net.now = load_now_ns();
-	for (i = 0; i < l->conns; i++) {
+	for (i = 0; i < l->active; i++) {
 		for (j = 0; j < l->depth; j++)
 			next_request(&net, &net.conns[i],
 			    &net.conns[i].slots[j]);

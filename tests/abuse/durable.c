@@ -10,11 +10,12 @@
  * verifier of the write) and which counts were sent since. After every new
  * connection all blocks are read: a count below the promise is a broken
  * promise; an acknowledged unstable write may only be missing when the verifier
- * has changed. SIGTERM ends it early. Prints numbers at the end; exit 1 when a
- * promise was broken.
+ * has changed. Says each time that it has looked. SIGTERM ends it early. Prints
+ * numbers at the end; exit 1 when a promise was broken.
  * Runs in: tests.
  */
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -53,7 +54,8 @@ static struct block blocks[BLOCKS];
 static uint8_t fh[FH_MAX];
 static size_t fh_len;
 static uint64_t verf; /* last seen */
-static unsigned long writes, commits, checks, reconnects, changes, broken;
+static unsigned long writes, commits, checks, reconnects, changes, lost, broken;
+static uint32_t careless; /* so many writes ask for nothing */
 static uint64_t state = 88172645463325252u;
 static time_t end;
 static volatile sig_atomic_t stopped;
@@ -71,6 +73,7 @@ static bool
 connect_to(const struct sockaddr_in *at, uint32_t prog)
 {
 	static const struct rpc_cred root = { .flavor = AUTH_SYS };
+	static const struct timeval patience = { .tv_sec = 1 };
 
 	if (to.fd != -1)
 		close(to.fd);
@@ -79,6 +82,8 @@ connect_to(const struct sockaddr_in *at, uint32_t prog)
 	to.cred = &root;
 	to.timeout_ms = TIMEOUT_MS;
 	to.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* a machine without power does not even refuse */
+	setsockopt(to.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	return connect(to.fd, (const struct sockaddr *)at, sizeof(*at)) == 0;
 }
 
@@ -165,7 +170,7 @@ static bool
 write_block(uint32_t n)
 {
 	struct block *b = &blocks[n];
-	enum stable how = rnd(3), got;
+	enum stable how = careless > 0 ? UNSTABLE : rnd(3), got;
 	uint32_t data[BLOCK / 4];
 	struct xdr_out x;
 	struct xdr_in res;
@@ -275,6 +280,7 @@ look(bool same_server)
 			    least, b->sent);
 			broken++;
 		}
+		lost += count < b->acked;
 		/* what is there now is what counts from here on */
 		b->acked = b->promised > count ? b->promised : count;
 		b->verf = verf;
@@ -290,13 +296,28 @@ reconnect(void)
 	struct timespec pause = { 0, 20000000 };
 	uint64_t before = verf;
 
-	while (time(NULL) < end && !stopped) {
-		if (connect_to(&nfsd, 100003) && commit() &&
-		    look(verf == before))
-			break;
+	while (!connect_to(&nfsd, 100003) || !commit() ||
+	    !look(verf == before)) {
+		if (time(NULL) >= end || stopped)
+			return;
 		nanosleep(&pause, NULL);
 	}
 	reconnects++;
+	printf("looked at all blocks, verifier %016llx\n",
+	    (unsigned long long)verf);
+}
+
+/* One call. Now and then a while without any promise: something to lose. */
+static bool
+step(void)
+{
+	if (careless > 0)
+		careless--;
+	else if (rnd(40) == 0)
+		careless = rnd(200);
+	else if (rnd(12) == 0)
+		return commit();
+	return write_block(rnd(BLOCKS));
 }
 
 static void
@@ -322,17 +343,16 @@ main(int argc, char *argv[])
 	set_address(&nfsd, argv[1], argv[2]);
 	set_address(&mountd, argv[1], argv[3]);
 	end = time(NULL) + strtol(argv[5], NULL, 10);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_term }, NULL);
 	make_file(argv[4]);
-	while (time(NULL) < end && !stopped) {
-		bool here = rnd(12) == 0 ? commit() : write_block(rnd(BLOCKS));
-
-		if (!here)
+	while (time(NULL) < end && !stopped)
+		if (!step())
 			reconnect();
-	}
 	printf("%lu writes, %lu commits, %lu blocks looked at, "
-	       "%lu reconnects, %lu new verifiers, %lu broken promises\n",
-	    writes, commits, checks, reconnects, changes, broken);
+	       "%lu reconnects, %lu new verifiers, %lu unstable writes lost, "
+	       "%lu broken promises\n",
+	    writes, commits, checks, reconnects, changes, lost, broken);
 	return broken != 0;
 }

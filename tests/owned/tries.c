@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <netinet/in.h>
 
@@ -232,10 +233,19 @@ do_execveat(const struct owned *o UNUSED)
 	return syscall(SYS_execveat, AT_FDCWD, argv[0], argv, argv + 1, 0) == 0;
 }
 
+/* A child that worked must not go on: it would answer for later tries. */
+static bool
+forked(long child)
+{
+	if (child == 0)
+		_exit(0);
+	return child != -1 && waitpid((pid_t)child, NULL, 0) == child;
+}
+
 static bool
 do_fork(const struct owned *o UNUSED)
 {
-	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) != -1;
+	return forked(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
 }
 
 static bool
@@ -244,7 +254,7 @@ do_clone3(const struct owned *o UNUSED)
 	uint64_t args[8] = { 0 };
 
 	args[4] = SIGCHLD;
-	return syscall(SYS_clone3, args, sizeof(args)) != -1;
+	return forked(syscall(SYS_clone3, args, sizeof(args)));
 }
 
 static bool

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "broker.h"
+#include "fs_acl.h"
 #include "inode_table.h"
 #include "ipc.h"
 #include "log.h"
@@ -238,17 +240,24 @@ close_source(struct source *s)
 }
 
 /*
- * Can the export make a caller this user? Else the worker invents. Group 0
- * nobody has outside root mode, where our own filter would kill us for it.
+ * Can the export make a caller this user? Else the worker invents; or it knows
+ * the exports of a moment ago, so that one more question may be answered.
  */
-static bool
-may_act_as(const struct broker_channel *c, const struct fs_export *e,
+static int
+check_user(const struct broker_channel *c, const struct fs_export *e,
     const struct broker_open *q)
 {
-	if (c->broker->mode == FS_SQUASH)
-		return true; /* whoever it says: nobody but us */
-	return fs_export_allows_user(e, q->uid) &&
-	    (q->gid != 0 || c->broker->mode == FS_ROOT);
+	bool good = fs_export_allows_user(e, q->uid) &&
+	    fs_export_allows_group(e, q->gid);
+	uint32_t i;
+
+	for (i = 0; i < q->ngids; i++)
+		good = good && fs_export_allows_group(e, q->gids[i]);
+	/* Whoever is named in squash mode, nobody acts but us. */
+	if (good || c->broker->mode == FS_SQUASH)
+		return 0;
+	errno = EAGAIN;
+	return -1;
 }
 
 static int
@@ -260,7 +269,7 @@ act_as(struct broker_channel *c, const struct broker_open *q)
 
 	if (!c->started) {
 		/* Without the right there is nothing to give up. */
-		(void)fs_cred_override(false);
+		(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
 		fs_cred_init(&c->acting, c->broker->mode);
 		c->started = true;
 	}
@@ -268,7 +277,7 @@ act_as(struct broker_channel *c, const struct broker_open *q)
 	return fs_cred_switch(&c->acting, &cred);
 }
 
-/* Who is root after squashing writes what he likes: by our override. */
+/* Who is root after squashing does what he likes: by our override. */
 static bool
 is_root(const struct broker_channel *c)
 {
@@ -276,36 +285,94 @@ is_root(const struct broker_channel *c)
 }
 
 /*
- * As the caller; when he owns the file its mode does not matter, as he has
- * opened it on his side long ago, perhaps before he changed the mode.
+ * As we act, not as the question says: it may differ in squash mode. Whose file
+ * it is may use it whatever its mode, as he has opened it on his side long ago,
+ * perhaps before he changed the mode.
+ */
+static bool
+is_entitled(const struct broker_channel *c, const struct stat *st)
+{
+	return is_root(c) ||
+	    (S_ISREG(st->st_mode) && st->st_uid == c->acting.now.uid);
+}
+
+/* Past the mode, for us to look or for who is entitled to it. */
+static int
+open_anyway(const struct source *s, int flags)
+{
+	int fd, saved;
+
+	if (fs_cred_right(CAP_DAC_OVERRIDE, true) == -1) {
+		errno = EACCES;
+		return -1;
+	}
+	fd = open_again(s, flags);
+	saved = errno;
+	if (fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
+		fatal("broker: cannot give up an override");
+	errno = saved;
+	return fd;
+}
+
+/*
+ * Asks the kernel, without the right by which we open handles: it reads all.
+ * To lay it down and take it up again costs as much as to open the file.
+ */
+static bool
+kernel_lets_read(const struct source *s)
+{
+	int had = fs_cred_right(CAP_DAC_READ_SEARCH, false);
+	bool may;
+
+	if (had == -1)
+		return false;
+	may = syscall(SYS_faccessat2, s->fd, "", R_OK,
+		  AT_EMPTY_PATH | AT_EACCESS) == 0;
+	if (had == 1 && fs_cred_right(CAP_DAC_READ_SEARCH, true) == -1)
+		fatal("broker: cannot take up a right again");
+	return may;
+}
+
+/*
+ * Whether he may read or execute is seen when it is open: by us, not by him.
+ * The kernel has the last word where mode and ACL say no, as on filesystems
+ * whose modes mean little.
  */
 static int
-open_to_write(struct broker_channel *c, const struct broker_open *q,
-    const struct source *s, const struct stat *st, uint32_t *readable)
+open_to_read(const struct broker_channel *c, const struct source *s,
+    const struct stat *st, int flags)
+{
+	unsigned int any = S_ISREG(st->st_mode) ? R_OK | X_OK : R_OK;
+	int fd;
+
+	fd = open_again(s, flags);
+	if (fd == -1 && errno == EACCES)
+		fd = open_anyway(s, flags);
+	if (fd == -1 || is_entitled(c, st) ||
+	    fs_permits(&c->acting, fd, st, any) == FS_ACL_YES ||
+	    kernel_lets_read(s))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
+static int
+open_to_write(const struct broker_channel *c, const struct source *s,
+    const struct stat *st, uint32_t *readable)
 {
 	int fd;
 
-	if (act_as(c, q) == -1)
-		return -1;
 	*readable = 1;
 	fd = open_again(s, wants[BROKER_WRITE].flags);
 	if (fd != -1 || errno != EACCES)
 		return fd;
 	*readable = 0;
 	fd = open_again(s, O_WRONLY | O_NONBLOCK);
-	/* As we act, not as the question says: it may differ in squash mode. */
-	if (fd != -1 || errno != EACCES ||
-	    (st->st_uid != c->acting.now.uid && !is_root(c)))
+	if (fd != -1 || errno != EACCES || !is_entitled(c, st))
 		return fd;
-	if (fs_cred_override(true) == -1) {
-		errno = EACCES;
-		return -1;
-	}
 	*readable = 1;
-	fd = open_again(s, wants[BROKER_WRITE].flags);
-	if (fs_cred_override(false) == -1)
-		fatal("broker: cannot give up an override");
-	return fd;
+	return open_anyway(s, wants[BROKER_WRITE].flags);
 }
 
 static int
@@ -335,8 +402,8 @@ open_source_as(struct broker_channel *c, const struct broker_open *q,
 		return -1;
 	}
 	if (q->want == BROKER_WRITE)
-		return open_to_write(c, q, s, &st, readable);
-	return open_again(s, wants[q->want].flags);
+		return open_to_write(c, s, &st, readable);
+	return open_to_read(c, s, &st, wants[q->want].flags);
 }
 
 static int
@@ -352,8 +419,8 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
 		errno = EROFS;
 		return -1;
 	}
-	if (q->want == BROKER_WRITE && !may_act_as(c, s.export, q))
-		return forged(c);
+	if (check_user(c, s.export, q) == -1 || act_as(c, q) == -1)
+		return -1;
 	if (open_source(&s) == 0)
 		fd = open_source_as(c, q, &s, readable);
 	close_source(&s);
@@ -368,7 +435,8 @@ static int
 link_source(const struct broker_channel *c, const struct source *file,
     int dirfd, const char *name)
 {
-	bool override = is_root(c) && fs_cred_override(true) == 0;
+	bool override =
+	    is_root(c) && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
 	int result, saved;
 
 	if (file->found.dirfd != -1)
@@ -377,7 +445,7 @@ link_source(const struct broker_channel *c, const struct source *file,
 	else
 		result = linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
 	saved = errno;
-	if (override && fs_cred_override(false) == -1)
+	if (override && fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
 		fatal("broker: cannot give up an override");
 	errno = saved;
 	return result;
@@ -395,14 +463,16 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 	if (check_handle(c, x, &q->file.fh, &file) == -1 ||
 	    check_handle(c, x, &q->dir, &dir) == -1)
 		return -1;
-	if (file.export != dir.export || !may_act_as(c, dir.export, &q->file))
+	if (file.export != dir.export)
 		return forged(c);
 	if (!dir.export->writable) {
 		errno = EROFS;
 		return -1;
 	}
-	if (open_source(&file) == 0 && open_source(&dir) == 0 &&
-	    act_as(c, &q->file) == 0)
+	if (check_user(c, dir.export, &q->file) == -1 ||
+	    act_as(c, &q->file) == -1)
+		return -1;
+	if (open_source(&file) == 0 && open_source(&dir) == 0)
 		result = link_source(c, &file, dir.fd, name);
 	close_source(&file);
 	close_source(&dir);

@@ -4,9 +4,10 @@
  * sealed handle, and gives a file another name, which no worker may by
  * descriptor. It believes nothing a worker says: the tag is checked again
  * under a key no worker has, the export must exist, the user must be one the
- * export can produce, the flags are the broker's own. Writing is decided by the
- * kernel for that user, except that the owner of a regular file may write it
- * whatever its mode (RFC 1813, 4.4).
+ * export can produce, the flags are the broker's own. What a file is opened for
+ * is decided by the kernel for that user, except that the owner of a regular
+ * file may read and write it whatever its mode, and that who may execute it
+ * may read it (RFC 1813, 4.4).
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #ifndef BROKER_H

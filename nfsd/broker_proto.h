@@ -29,13 +29,15 @@ enum broker_type {
 
 enum broker_want {
 	BROKER_PATH, /* O_PATH, whatever it is */
-	BROKER_READ, /* a regular file, to read; the worker checks permission */
-	BROKER_WRITE, /* a regular file, to read and write, as the user below */
+	BROKER_READ, /* a regular file, to read or execute */
+	BROKER_WRITE, /* a regular file, to read and write */
 	BROKER_LIST, /* a directory, to list */
 	BROKER_WANTS
 };
 
-/* Answered by broker_opened, with one descriptor when error is 0. */
+/*
+ * As this user. Answered by broker_opened, with one descriptor when error is 0.
+ */
 struct broker_open {
 	struct fh fh;
 	uint32_t want; /* enum broker_want */

@@ -28,8 +28,10 @@
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
-	{ SYS_capget,            false, "an owner writes his read-only file" },
-	{ SYS_capset,            false, "the same, and gives the right up again" },
+	{ SYS_capget,            false, "rights for one question only" },
+	{ SYS_capset,            false, "the same, and back" },
+	{ SYS_faccessat2,        true,  "may the caller read it after all" },
+	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
 	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
 	{ SYS_getegid,           true,  "squash mode: who everybody is" },
@@ -44,9 +46,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_pread64,           false, "read new exports" },
 	{ SYS_recvmsg,           false, "questions of workers" },
 	{ SYS_sendmsg,           false, "answers" },
-	{ SYS_setfsgid,          false, "write as the caller" },
-	{ SYS_setfsuid,          false, "write as the caller" },
-	{ SYS_setgroups,         false, "write as the caller" },
+	{ SYS_setfsgid,          false, "act as the caller" },
+	{ SYS_setfsuid,          false, "act as the caller" },
+	{ SYS_setgroups,         false, "act as the caller" },
 	{ SYS_statx,             false, "mount and birth of a file" },
 };
 
@@ -240,7 +242,7 @@ nfsd_broker(struct role *role)
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);
 	sandbox_enter(&box);
-	(void)fs_cred_override(false);
+	(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
 	start_threads();
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)

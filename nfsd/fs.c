@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs_acl.h"
 #include "fs_door.h"
 #include "log.h"
 #include "util.h"
@@ -371,6 +372,13 @@ check_type(mode_t type, unsigned int want)
 	return NFS_OK;
 }
 
+static bool
+kernel_grants(int fd, int mode)
+{
+	return syscall(SYS_faccessat2, fd, "", mode,
+		   AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
 /* May the caller execute it? No kernel tells the ACL of an O_PATH descriptor. */
 static bool
 executes(struct fs_thread *t, struct fs_entry *entry, int fd,
@@ -379,6 +387,7 @@ executes(struct fs_thread *t, struct fs_entry *entry, int fd,
 	struct fs_cache *cache = t->fs->cache;
 	int data = fs_cache_fd(cache, entry, FS_SLOT_READ);
 	bool readable = false;
+	enum fs_acl may;
 
 	/* Where the mode has no such bit an ACL has none in force either. */
 	if ((st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
@@ -387,19 +396,22 @@ executes(struct fs_thread *t, struct fs_entry *entry, int fd,
 	    (data = ask_once(t, &entry->fh, BROKER_READ, &readable)) != -1) {
 		fs_cache_add_fd(cache, entry, data, FS_SLOT_READ, false);
 		data = fs_cache_fd(cache, entry, FS_SLOT_READ);
-	}
-	return fs_executes(t, data == -1 ? fd : data, st);
+	} else if (data == -1 && errno == EACCES)
+		return false; /* who may execute may read: it was looked at */
+	may = fs_permits(&t->acting, data == -1 ? fd : data, st, X_OK);
+	/* Who may execute may read: he must be allowed to read at least. */
+	return may == FS_ACL_YES ||
+	    (may == FS_ACL_UNKNOWN && kernel_grants(fd, R_OK));
 }
 
-/* Asks the kernel; see fs_exec.c for what it cannot answer. */
+/* Asks the kernel, where it can be asked. */
 static bool
 asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
     int mode)
 {
 	if (mode == X_OK && S_ISREG(st->st_mode))
 		return executes(t, entry, fd, st);
-	return syscall(SYS_faccessat2, fd, "", mode,
-		   AT_EMPTY_PATH | AT_EACCESS) == 0;
+	return kernel_grants(fd, mode);
 }
 
 /* What the kernel grants the caller, remembered by ctime. */

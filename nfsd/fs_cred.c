@@ -150,19 +150,20 @@ fs_cred_switch(struct fs_acting *acting, const struct fs_cred *cred)
 }
 
 int
-fs_cred_override(bool on)
+fs_cred_right(int cap, bool on)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	const uint32_t bit = 1u << CAP_DAC_OVERRIDE;
+	const uint32_t bit = 1u << cap;
+	int before;
 
 	if (syscall(SYS_capget, &head, data) == -1)
 		return -1;
-	if (on)
-		data[0].effective |= bit;
-	else
-		data[0].effective &= ~bit;
-	return (int)syscall(SYS_capset, &head, data);
+	before = (data[0].effective & bit) != 0;
+	if (before == (int)on)
+		return before;
+	data[0].effective ^= bit;
+	return syscall(SYS_capset, &head, data) == -1 ? -1 : before;
 }

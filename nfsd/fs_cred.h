@@ -49,9 +49,9 @@ int fs_cred_switch(struct fs_acting *, const struct fs_cred *);
 /* A number that differs for different callers; never 0. */
 uint64_t fs_cred_key(const struct fs_cred *);
 /*
- * Permission bits do not stop the calling thread (CAP_DAC_OVERRIDE), for the
- * one open an owner is entitled to. 0 or -1.
+ * Takes up or lays down a capability (CAP_...) of the calling thread, which
+ * stays permitted. Returns whether it was in force before, or -1.
  */
-int fs_cred_override(bool on);
+int fs_cred_right(int cap, bool on);
 
 #endif

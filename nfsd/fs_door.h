@@ -112,7 +112,5 @@ int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
  */
 bool fs_ahead(struct call_ctx *, const struct fs_obj *dir, const char *name,
     struct fh *, struct stat *, enum nfsstat *);
-/* May the caller execute a regular file? (fs_exec.c) */
-bool fs_executes(const struct fs_thread *, int fd, const struct stat *);
 
 #endif

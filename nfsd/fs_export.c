@@ -199,6 +199,13 @@ fs_exports_find_root(const struct fs_exports *x, uint64_t mount_id, dev_t dev,
 	return NULL;
 }
 
+/* Does a client bring this number with him, as it is? */
+static bool
+brings(const struct export_options *o, uint32_t number)
+{
+	return !o->all_squash && (number != 0 || o->no_root_squash);
+}
+
 bool
 fs_export_allows_user(const struct fs_export *e, uint32_t uid)
 {
@@ -207,9 +214,21 @@ fs_export_allows_user(const struct fs_export *e, uint32_t uid)
 
 	for (i = 0; i < e->conf->nclients; i++) {
 		o = &e->conf->clients[i].options;
-		if (uid == o->anonuid)
+		if (uid == o->anonuid || brings(o, uid))
 			return true;
-		if (!o->all_squash && (uid != 0 || o->no_root_squash))
+	}
+	return false;
+}
+
+bool
+fs_export_allows_group(const struct fs_export *e, uint32_t gid)
+{
+	const struct export_options *o;
+	size_t i;
+
+	for (i = 0; i < e->conf->nclients; i++) {
+		o = &e->conf->clients[i].options;
+		if (gid == o->anongid || brings(o, gid))
 			return true;
 	}
 	return false;

@@ -84,8 +84,9 @@ struct fs_export *fs_exports_find(const struct fs_exports *, uint16_t id);
 /* The export whose root is (dev, ino) on this mount, or NULL. */
 struct fs_export *fs_exports_find_root(const struct fs_exports *,
     uint64_t mount_id, dev_t, ino_t);
-/* Can the export make a caller this user (after squashing)? */
+/* Can the export make a caller this user, or this group (after squashing)? */
 bool fs_export_allows_user(const struct fs_export *, uint32_t uid);
+bool fs_export_allows_group(const struct fs_export *, uint32_t gid);
 /* The table of places, made at the first call; NULL: no memory. */
 struct inode_table *fs_export_table(struct fs_export *);
 

@@ -9,6 +9,7 @@
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "owned.h"
+#include "role.h"
 #include "sandbox.h"
 #include "util.h"
 
@@ -52,6 +54,7 @@ __wrap_log_init(const char *name)
 	const char *path = getenv("TERN_OWNED");
 	const char *port = getenv("TERN_OWNED_PORT");
 	const char *squashed = getenv("TERN_OWNED_SQUASHED");
+	const char *export = getenv("TERN_OWNED_EXPORT");
 
 	__real_log_init(name);
 	if (path == NULL)
@@ -62,6 +65,8 @@ __wrap_log_init(const char *name)
 		results = fcntl(results, F_DUPFD_CLOEXEC, 900);
 	owned.port = port != NULL ? (unsigned short)strtoul(port, NULL, 10) : 1;
 	owned.squashed = squashed != NULL ? strtol(squashed, NULL, 10) : 1;
+	owned.export_id =
+	    export != NULL ? (uint32_t)strtoul(export, NULL, 10) : 1;
 	without_filter = getenv("TERN_OWNED_WITHOUT_FILTER") != NULL;
 	owned.socket = keep("TERN_OWNED_SOCKET");
 	owned.secret = keep("TERN_OWNED_SECRET");
@@ -77,6 +82,18 @@ __wrap_setrlimit(int what, const struct rlimit *limit)
 	return 0;
 }
 
+/* All unix sockets of nfsd's worker are that, but the one to its parent. */
+static bool
+is_broker(int fd)
+{
+	int domain;
+	socklen_t len = sizeof(domain);
+
+	return strcmp(getprogname(), "nfsd") == 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	    domain == AF_UNIX;
+}
+
 static void
 look_around(void)
 {
@@ -84,9 +101,12 @@ look_around(void)
 	int fd;
 
 	owned.parent = getppid();
-	for (fd = 3; fd < 900; fd++) {
+	owned.broker = -1;
+	for (fd = ROLE_CHANNEL; fd < 900; fd++) {
 		if (fstat(fd, &st) == -1)
 			continue;
+		if (fd != ROLE_CHANNEL && is_broker(fd))
+			owned.broker = fd;
 		if (S_ISDIR(st.st_mode) && owned.ndirs < OWNED_DIRS_MAX)
 			owned.dirs[owned.ndirs++] = fd;
 		if (S_ISSOCK(st.st_mode) && owned.nsockets < OWNED_DIRS_MAX)

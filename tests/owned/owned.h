@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define OWNED_DIRS_MAX 64
@@ -20,6 +21,8 @@ struct owned {
 	size_t ndirs;
 	int sockets[OWNED_DIRS_MAX];
 	size_t nsockets;
+	int broker; /* a channel to it; -1: none */
+	uint32_t export_id;
 	pid_t parent;
 	unsigned short port; /* somebody listens on 127.0.0.1 there */
 	const char *socket; /* and at this path */
@@ -31,6 +34,10 @@ struct owned_try {
 	const char *name;
 	bool (*run)(const struct owned *); /* true: it worked */
 };
+
+/* Questions to nfsd's broker. */
+bool ask_for_readable(const struct owned *);
+bool ask_for_closed(const struct owned *);
 
 extern const struct owned_try owned_tries[];
 extern const size_t owned_ntries;

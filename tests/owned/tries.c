@@ -593,6 +593,8 @@ const struct owned_try owned_tries[] = {
 	{ "setns", do_setns },
 	{ "open_by_handle_at with a forged handle", open_handle },
 	{ "name_to_handle_at outside", name_handle },
+	{ "ask the broker for a readable file", ask_for_readable },
+	{ "ask the broker for root's file", ask_for_closed },
 	{ "map executable memory", map_code },
 	{ "make memory executable", make_code },
 	{ "memfd_create", make_memfd },

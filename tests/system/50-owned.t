@@ -18,6 +18,10 @@ granted() {
 	nfsd-root:*:'setfsuid(0)' | nfsd-root:*:'setfsgid(0)' | \
 	    nfsd-root:*:'setfsuid of a squashed id')
 		echo 'the mode is for unsquashed root' ;;
+	nfsd-root:worker:"ask the broker for root's file")
+		echo 'the mode is for unsquashed root' ;;
+	nfsd-*:worker:'ask the broker for a readable file')
+		echo 'that is what the broker is for' ;;
 	nfsd-*:broker:'open_by_handle_at with a forged handle')
 		echo 'opening handles is what the broker is for' ;;
 	nfsd-root:*:'setuid(0)' | nfsd-root:*:'setgid(0)' | \
@@ -32,7 +36,7 @@ granted() {
 # user, the capabilities and Landlock each have to be enough for these.
 other_layers='open|make a d|connect over|send over|connect to|ptrace|read its|'
 other_layers+='take a descriptor|kill its|setuid|setgid|raise|chroot|mount|pivot|'
-other_layers+='setns|perf|bpf|module|kernel log|clock'
+other_layers+='setns|perf|bpf|module|kernel log|clock|ask the broker'
 
 # The tries of one start. Reads $T/results.
 judge() {
@@ -52,6 +56,12 @@ judge() {
 	done <"$T/results"
 	[ $n -ge "$1" ]
 	ok $? "$mode: $n tries were made"
+}
+
+# A broker that is never reached would refuse everything.
+judge_broker() {
+	grep -q $'^worker\task the broker for a readable file\tALLOWED' "$T/results"
+	ok $? "$mode: the broker answers a worker that was taken over$without"
 }
 
 all_sealed() { [ "$(grep -c '^end' "$T/results")" -ge "$1" ]; }
@@ -80,7 +90,11 @@ echo sentinel >"$T/secret"
 chmod 600 "$T/secret"
 ln -s /etc/passwd "$T/export/owned-link"
 ln -s ../secret "$T/export/owned-relative"
+echo readable >"$T/export/owned-readable"
+echo closed >"$T/export/owned-closed"
+chmod 600 "$T/export/owned-closed"
 export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
+export TERN_OWNED_EXPORT=7 # fsid= of the export
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
 without=
 
@@ -96,17 +110,20 @@ all_modes() {
 	if [ -x "$owned/nfsd/nfsd" ]; then
 		mode=nfsd-squash
 		export TERN_OWNED_SQUASHED=1002 # anybody but the one
-		exports "$T/export *(rw,all_squash,anonuid=1001,anongid=1001)"
+		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
 		owned nfsd 2 -p 2049 -w 1
+		judge_broker
 		stop nfsd
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
-		exports "$T/export *(rw)"
+		exports "$T/export *(rw,fsid=7)"
 		owned nfsd 2 -p 2049 -w 1
+		judge_broker
 		stop nfsd
 		mode=nfsd-root
-		exports "$T/export *(rw,no_root_squash)"
+		exports "$T/export *(rw,fsid=7,no_root_squash)"
 		owned nfsd 2 -p 2049 -w 1
+		judge_broker
 		stop nfsd
 	fi
 	stop portmapd

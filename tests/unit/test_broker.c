@@ -45,7 +45,7 @@ fresh(const char *options, enum fs_mode mode)
 	client = broker_client_new(-1, broker_channel_new(broker));
 }
 
-/* The broker acts in this thread: be who we were. */
+/* The broker acts in this thread: be who we were, and let it begin anew. */
 static bool
 myself(void)
 {
@@ -53,6 +53,8 @@ myself(void)
 		.gid = (uint32_t)getegid() };
 	struct fs_acting acting;
 
+	broker_client_free(client);
+	client = broker_client_new(-1, broker_channel_new(broker));
 	fs_cred_init(&acting, geteuid() == 0 ? FS_MULTI : FS_SQUASH);
 	return fs_cred_switch(&acting, &self) == 0;
 }
@@ -116,15 +118,18 @@ refused(const struct fh *fh, enum broker_want want, uint32_t uid, int error)
 }
 
 static bool
-refused_gid(const struct fh *fh, uint32_t gid)
+refused_group(const struct fh *fh, uint32_t gid, uint32_t other)
 {
-	struct broker_open q = {
-		.fh = *fh, .want = BROKER_WRITE, .uid = 1000, .gid = gid
-	};
+	struct broker_open q = { .fh = *fh,
+		.want = BROKER_READ,
+		.uid = 1000,
+		.gid = gid,
+		.ngids = 2,
+		.gids = { 1000, other } };
 	bool readable;
 
 	return broker_client_open(client, &q, &readable) == -1 &&
-	    errno == BROKER_FORGED;
+	    errno == EAGAIN;
 }
 
 static void
@@ -135,20 +140,20 @@ opening(bool utf16)
 	struct fh link = sealed("link", utf16, NULL);
 	const char *kind = utf16 ? "player" : "plain";
 
-	ok(opens(&file, BROKER_PATH, 0, O_PATH), "%s: O_PATH", kind);
-	ok(opens(&file, BROKER_READ, 0, O_RDONLY), "%s: read", kind);
+	ok(opens(&file, BROKER_PATH, 65534, O_PATH), "%s: O_PATH", kind);
+	ok(opens(&file, BROKER_READ, 65534, O_RDONLY), "%s: read", kind);
 	ok(opens(&file, BROKER_WRITE, 65534, O_RDWR), "%s: write", kind);
-	ok(opens(&top, BROKER_LIST, 0, O_RDONLY), "%s: list", kind);
-	ok(refused(&top, BROKER_READ, 0, EISDIR) &&
+	ok(opens(&top, BROKER_LIST, 65534, O_RDONLY), "%s: list", kind);
+	ok(refused(&top, BROKER_READ, 65534, EISDIR) &&
 		refused(&top, BROKER_WRITE, 65534, EISDIR),
 	    "%s: a directory has no data", kind);
-	ok(refused(&file, BROKER_LIST, 0, ENOTDIR), "%s: a file is not listed",
-	    kind);
-	ok(refused(&fifo, BROKER_READ, 0, EINVAL) &&
+	ok(refused(&file, BROKER_LIST, 65534, ENOTDIR),
+	    "%s: a file is not listed", kind);
+	ok(refused(&fifo, BROKER_READ, 65534, EINVAL) &&
 		refused(&link, BROKER_WRITE, 65534, EINVAL),
 	    "%s: FIFO and link are never opened", kind);
-	ok(opens(&fifo, BROKER_PATH, 0, O_PATH) &&
-		opens(&link, BROKER_PATH, 0, O_PATH),
+	ok(opens(&fifo, BROKER_PATH, 65534, O_PATH) &&
+		opens(&link, BROKER_PATH, 65534, O_PATH),
 	    "%s: but can be named", kind);
 }
 
@@ -159,11 +164,11 @@ deleted(void)
 
 	fixture_file("doomed", "x", 0644);
 	fh = sealed("doomed", false, NULL);
-	ok(opens(&fh, BROKER_PATH, 0, O_PATH), "a file");
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH), "a file");
 	unlinkat(root, "doomed", 0);
-	ok(refused(&fh, BROKER_PATH, 0, ESTALE), "removed: stale");
+	ok(refused(&fh, BROKER_PATH, 65534, ESTALE), "removed: stale");
 	fixture_file("doomed", "y", 0644);
-	ok(refused(&fh, BROKER_PATH, 0, ESTALE),
+	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
 	    "another file with its name, perhaps its number: stale");
 	unlinkat(root, "doomed", 0);
 }
@@ -181,14 +186,14 @@ forging(void)
 	/* All a taken-over worker has: its own key. */
 	memset(&other.broker, 0x55, sizeof(other.broker));
 	fh_seal(&bad, &plain, exports->list[0].path, &other);
-	ok(refused(&bad, BROKER_PATH, 0, BROKER_FORGED),
+	ok(refused(&bad, BROKER_PATH, 65534, BROKER_FORGED),
 	    "a handle under the worker's key alone is refused");
 	for (i = 0; i < BROKER_BAD_MAX - 1; i++)
-		(void)refused(&bad, BROKER_PATH, 0, BROKER_FORGED);
-	ok(opens(&fh, BROKER_PATH, 0, O_PATH),
+		(void)refused(&bad, BROKER_PATH, 65534, BROKER_FORGED);
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH),
 	    "good ones are served meanwhile");
-	(void)refused(&bad, BROKER_PATH, 0, BROKER_FORGED);
-	ok(refused(&fh, BROKER_PATH, 0, EPIPE),
+	(void)refused(&bad, BROKER_PATH, 65534, BROKER_FORGED);
+	ok(refused(&fh, BROKER_PATH, 65534, EPIPE),
 	    "too many: the worker counts as taken over");
 	end_skip;
 	fresh("rw", FS_MULTI);
@@ -201,18 +206,19 @@ identities(void)
 
 	fresh("rw", FS_MULTI);
 	fh = sealed("file", false, NULL);
-	ok(refused(&fh, BROKER_WRITE, 0, BROKER_FORGED),
+	ok(refused(&fh, BROKER_WRITE, 0, EAGAIN) &&
+		refused(&fh, BROKER_READ, 0, EAGAIN),
 	    "root cannot be where root is squashed");
 	fresh("rw,all_squash,anonuid=1234", FS_MULTI);
-	ok(refused(&fh, BROKER_WRITE, 1000, BROKER_FORGED),
+	ok(refused(&fh, BROKER_WRITE, 1000, EAGAIN) &&
+		refused(&fh, BROKER_PATH, 1000, EAGAIN),
 	    "nobody but the one user of all_squash");
 	fresh("ro", FS_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),
 	    "nothing is opened for writing in a read-only export");
 	fresh("rw", FS_MULTI);
-	ok(refused_gid(&fh, 0),
-	    "nor root's group, whose number the filter of "
-	    "the broker would kill it for");
+	ok(refused_group(&fh, 0, 5) && refused_group(&fh, 5, 0),
+	    "nor root's group, be it the first or one of many");
 	skip(geteuid() != 0, 9, "needs root");
 	fixture_file("private", "x", 0600);
 	fh = sealed("private", false, NULL);
@@ -240,6 +246,54 @@ identities(void)
 	    "root mode: root writes everybody's");
 	ok(refused(&fh, BROKER_WRITE, 1001, EACCES),
 	    "root mode: others do not, also after him");
+	end_skip;
+}
+
+/* What is read is the caller's to read: by the kernel's word, as it is. */
+static void
+reading(void)
+{
+	struct fh fh, dir;
+
+	fresh("rw", FS_MULTI);
+	skip(geteuid() != 0, 12, "needs root");
+	if (!myself() || mkdirat(root, "drawer", 0700) == -1)
+		BAIL_OUT("drawer");
+	fixture_file("closed", "x", 0600);
+	fh = sealed("closed", false, NULL);
+	dir = sealed("drawer", false, NULL);
+	ok(refused(&fh, BROKER_READ, 1000, EACCES), "root's file is root's");
+	ok(refused(&dir, BROKER_LIST, 1000, EACCES), "so is his directory");
+	ok(opens(&fh, BROKER_PATH, 1000, O_PATH) &&
+		opens(&dir, BROKER_PATH, 1000, O_PATH),
+	    "both can be named");
+	ok(myself() && fchmodat(root, "closed", 0604, 0) == 0 &&
+		opens(&fh, BROKER_READ, 1000, O_RDONLY),
+	    "the mode opens it");
+	ok(myself() && fchmodat(root, "closed", 0601, 0) == 0 &&
+		opens(&fh, BROKER_READ, 1000, O_RDONLY),
+	    "to execute is to read");
+	ok(myself() && fchmodat(root, "drawer", 0701, 0) == 0 &&
+		refused(&dir, BROKER_LIST, 1000, EACCES),
+	    "but not to list");
+	ok(myself() && fchmodat(root, "closed", 0200, 0) == 0 &&
+		fchownat(root, "closed", 1000, 1000, 0) == 0 &&
+		opens(&fh, BROKER_READ, 1000, O_RDONLY),
+	    "its owner reads it whatever its mode");
+	ok(refused(&fh, BROKER_READ, 1001, EACCES), "and nobody else");
+	ok(myself() && fchownat(root, "drawer", 1000, 1000, 0) == 0 &&
+		fchmodat(root, "drawer", 0300, 0) == 0 &&
+		refused(&dir, BROKER_LIST, 1000, EACCES),
+	    "a directory's mode holds for its owner");
+	fresh("rw,no_root_squash", FS_ROOT);
+	ok(opens(&fh, BROKER_READ, 0, O_RDONLY) &&
+		opens(&dir, BROKER_LIST, 0, O_RDONLY),
+	    "root mode: root reads everything");
+	ok(refused(&fh, BROKER_READ, 1001, EACCES),
+	    "root mode: others do not, also after him");
+	fresh("rw,all_squash", FS_SQUASH);
+	ok(refused(&dir, BROKER_LIST, 1000, EACCES),
+	    "squash: to call oneself the owner is not to be him");
 	end_skip;
 }
 
@@ -362,21 +416,23 @@ over_a_socket(void)
 		BAIL_OUT("socketpair");
 	client = broker_client_new(pair[0], NULL);
 	pthread_create(&thread, NULL, serve, &pair[1]);
-	ok(opens(&fh, BROKER_PATH, 0, O_PATH) &&
-		opens(&fh, BROKER_READ, 0, O_RDONLY),
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH) &&
+		opens(&fh, BROKER_READ, 65534, O_RDONLY),
 	    "descriptors pass through a socket");
 	fh = sealed("file", false, NULL);
-	ok(opens(&fh, BROKER_PATH, 0, O_PATH), "and are sealed through one");
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH),
+	    "and are sealed through one");
 	(void)send(pair[0], &noise, sizeof(noise), 0);
 	pthread_join(thread, &good);
 	ok(good == NULL, "noise ends the channel");
-	ok(refused(&fh, BROKER_PATH, 0, EPIPE), "the worker sees it gone");
+	ok(refused(&fh, BROKER_PATH, 65534, EPIPE), "the worker sees it gone");
 	ok(!broker_client_wait(client, 10), "waits");
 	if (ipc_pair(pair) == -1)
 		BAIL_OUT("socketpair");
 	broker_client_replace(client, pair[0]);
 	pthread_create(&thread, NULL, serve, &pair[1]);
-	ok(broker_client_wait(client, 10) && opens(&fh, BROKER_PATH, 0, O_PATH),
+	ok(broker_client_wait(client, 10) &&
+		opens(&fh, BROKER_PATH, 65534, O_PATH),
 	    "and goes on with the next");
 	broker_client_free(client);
 	pthread_join(thread, &good);
@@ -392,7 +448,7 @@ reloading(void)
 	int none = -1;
 
 	broker_set_exports(broker, fs_exports_new(ex, &none, NULL, 0, true));
-	ok(refused(&fh, BROKER_PATH, 0, ESTALE),
+	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
 	    "an export that was removed opens nothing");
 }
 
@@ -423,6 +479,7 @@ main(void)
 	over_a_socket();
 	linking();
 	identities();
+	reading();
 	reloading();
 	broker_client_free(client);
 	broker_free(broker);

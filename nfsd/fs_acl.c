@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * May the caller execute a file? The kernel cannot be asked: exports are
- * mounted noexec here, and there it refuses everybody, while clients run
- * programs from them. So this one question is answered from owner, groups, mode
- * and access ACL, by the algorithm of acl(5).
- * Runs in: nfsd worker (event loop and file threads).
+ * What owner, groups, mode and access ACL let somebody do, by the algorithm of
+ * acl(5): for what the kernel cannot be asked, or only at a price.
+ * Runs in: nfsd worker (event loop and file threads), nfsd broker.
  */
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "fs_door.h"
+#include "fs_acl.h"
 
 #define ACL_NAME "system.posix_acl_access"
 #define ACL_MAX	 4096 /* bytes; a longer one grants nothing here */
@@ -36,12 +31,13 @@ in_group(const struct fs_cred *cred, uint32_t gid)
 }
 
 static bool
-acl_executes(const struct fs_cred *cred, const struct stat *st, const void *acl,
-    size_t len)
+acl_permits(const struct fs_cred *cred, const struct stat *st, const void *acl,
+    size_t len, unsigned int any)
 {
 	const struct posix_acl_xattr_header *head = acl;
 	const struct posix_acl_xattr_entry *e;
-	bool member = false, granted = false, mask = true, other = false;
+	bool member = false, granted = false, other = false;
+	unsigned int mask = any;
 	uint32_t id;
 	size_t i, n;
 
@@ -52,19 +48,19 @@ acl_executes(const struct fs_cred *cred, const struct stat *st, const void *acl,
 	n = (len - sizeof(*head)) / sizeof(*e);
 	for (i = 0; i < n; i++)
 		if (le16toh(e[i].e_tag) == ACL_MASK)
-			mask = (le16toh(e[i].e_perm) & ACL_EXECUTE) != 0;
+			mask = le16toh(e[i].e_perm) & any;
 	for (i = 0; i < n; i++) {
-		bool x = (le16toh(e[i].e_perm) & ACL_EXECUTE) != 0;
+		unsigned int perm = le16toh(e[i].e_perm);
 
 		id = le32toh(e[i].e_id);
 		switch (le16toh(e[i].e_tag)) {
 		case ACL_USER_OBJ:
 			if (st->st_uid == cred->uid)
-				return x;
+				return (perm & any) != 0;
 			break;
 		case ACL_USER:
 			if (id == cred->uid)
-				return x && mask;
+				return (perm & mask) != 0;
 			break;
 		case ACL_GROUP_OBJ:
 			id = st->st_gid;
@@ -72,11 +68,11 @@ acl_executes(const struct fs_cred *cred, const struct stat *st, const void *acl,
 		case ACL_GROUP:
 			if (in_group(cred, id)) {
 				member = true;
-				granted = granted || (x && mask);
+				granted = granted || (perm & mask) != 0;
 			}
 			break;
 		case ACL_OTHER:
-			other = x;
+			other = (perm & any) != 0;
 			break;
 		}
 	}
@@ -85,32 +81,33 @@ acl_executes(const struct fs_cred *cred, const struct stat *st, const void *acl,
 
 /* The mode alone, as it is without an ACL. */
 static bool
-mode_executes(const struct fs_cred *cred, const struct stat *st)
+mode_permits(const struct fs_cred *cred, const struct stat *st,
+    unsigned int any)
 {
 	if (st->st_uid == cred->uid)
-		return (st->st_mode & S_IXUSR) != 0;
+		return (st->st_mode >> 6 & any) != 0;
 	if (in_group(cred, st->st_gid))
-		return (st->st_mode & S_IXGRP) != 0;
-	return (st->st_mode & S_IXOTH) != 0;
+		return (st->st_mode >> 3 & any) != 0;
+	return (st->st_mode & any) != 0;
 }
 
-bool
-fs_executes(const struct fs_thread *t, int fd, const struct stat *st)
+enum fs_acl
+fs_permits(const struct fs_acting *acting, int fd, const struct stat *st,
+    unsigned int any)
 {
+	const struct fs_cred *cred = &acting->now;
 	_Alignas(8) uint8_t acl[ACL_MAX];
 	ssize_t n;
 
-	if (t->cred.uid == 0 && t->acting.switches)
-		return true;
+	if (cred->uid == 0 && acting->switches)
+		return FS_ACL_YES;
 	n = fgetxattr(fd, ACL_NAME, acl, sizeof(acl));
 	if (n > 0)
-		return acl_executes(&t->cred, st, acl, (size_t)n);
-	if (!mode_executes(&t->cred, st))
-		return false;
-	if (n == 0 || errno == ENODATA || errno == EOPNOTSUPP)
-		return true;
-	/* An ACL that cannot be read may say less than the mode, and who may
-	 * execute may read: so he must be allowed to read as well. */
-	return syscall(SYS_faccessat2, fd, "", R_OK,
-		   AT_EMPTY_PATH | AT_EACCESS) == 0;
+		return acl_permits(cred, st, acl, (size_t)n, any) ? FS_ACL_YES :
+								    FS_ACL_NO;
+	if (!mode_permits(cred, st, any))
+		return FS_ACL_NO;
+	return n == 0 || errno == ENODATA || errno == EOPNOTSUPP ?
+	    FS_ACL_YES :
+	    FS_ACL_UNKNOWN;
 }

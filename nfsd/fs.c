@@ -117,15 +117,30 @@ fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
 		atomic_store(&t->export->slow_until, now_ns + FS_SLOW_FOR_NS);
 }
 
+static unsigned int
+open_now(struct fs_thread *t)
+{
+	return atomic_load_explicit(&t->open, memory_order_relaxed);
+}
+
+/* Only its thread counts, so that it need not be one step. */
+static void
+set_open(struct fs_thread *t, unsigned int n)
+{
+	atomic_store_explicit(&t->open, n, memory_order_relaxed);
+}
+
 /* A thread that has had nothing to do lets go of the exports of yesterday. */
 static void
 let_go(struct fs_thread *t, uint32_t generation, uint64_t now_ns)
 {
 	struct fs_exports *old = atomic_load(&t->exports);
+	uint64_t used_ns =
+	    atomic_load_explicit(&t->used_ns, memory_order_relaxed);
 
 	/* It may begin to work at this moment: with another list then. */
-	if (t->open != 0 || t->generation == generation ||
-	    now_ns - t->used_ns <= FS_SLOW_FOR_NS ||
+	if (open_now(t) != 0 || atomic_load(&t->generation) == generation ||
+	    now_ns - used_ns <= FS_SLOW_FOR_NS ||
 	    !atomic_compare_exchange_strong(&t->exports, &old, NULL))
 		return;
 	fs_exports_done(old);
@@ -179,7 +194,7 @@ exports_of(struct fs_thread *t)
 	struct fs_exports *x = atomic_load(&t->exports);
 
 	if (x != NULL &&
-	    (t->open > 0 || t->generation == atomic_load(&fs->generation)))
+	    (open_now(t) > 0 || t->generation == atomic_load(&fs->generation)))
 		return x;
 	pthread_mutex_lock(&fs->lock);
 	x = fs->exports == NULL ? NULL : fs_exports_use(fs->exports);
@@ -579,10 +594,11 @@ fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	memset(obj, 0, sizeof(*obj));
 	obj->fd = -1;
 	obj->thread = t;
-	t->used_ns = ctx->call->started_ns;
+	atomic_store_explicit(&t->used_ns, ctx->call->started_ns,
+	    memory_order_relaxed);
 	fh_normalize(&normal);
 	x = exports_of(t);
-	t->open++;
+	set_open(t, open_now(t) + 1);
 	status = check_call(ctx, x, &normal, want, obj);
 	if (status == NFS_OK)
 		status = open_entry(ctx, &normal, want, obj);
@@ -603,7 +619,7 @@ fs_close(struct fs_obj *obj)
 		fs_cache_return(cache, obj->entry, obj->fd, obj->resume);
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
-	obj->thread->open--;
+	set_open(obj->thread, open_now(obj->thread) - 1);
 	obj->thread = NULL;
 	obj->entry = NULL;
 	obj->own_fd = false;

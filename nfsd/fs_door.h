@@ -44,10 +44,11 @@ struct fs_thread {
 	struct broker_client *broker;
 	struct fs_acting acting;
 	bool started;
-	unsigned int open; /* objects in use */
-	uint64_t used_ns; /* when the last call began */
+	/* Written by this thread alone; the event loop looks in (fs_sweep()). */
+	_Atomic unsigned int open; /* objects in use */
+	_Atomic uint64_t used_ns; /* when the last call began */
 	struct fs_exports *_Atomic exports; /* in use by this thread */
-	uint32_t generation; /* of it */
+	_Atomic uint32_t generation; /* of it */
 	struct fs_export *export; /* of the last fs_open() */
 	/* The last caller, before and after squashing. */
 	struct rpc_cred raw;

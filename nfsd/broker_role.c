@@ -189,11 +189,7 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[NFSD_MESSAGES] = {
-	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, intake_setup },
-	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, intake_exports },
-	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, intake_root },
-	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, intake_submount },
-	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, intake_serve },
+	INTAKE_ROWS,
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
 };

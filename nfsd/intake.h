@@ -33,6 +33,16 @@ void intake_root(void *intake, struct ipc_message *);
 void intake_submount(void *intake, struct ipc_message *);
 void intake_serve(void *intake, struct ipc_message *);
 
+/* Those rows: what both roles are told in the same words. */
+/* clang-format off */
+#define INTAKE_ROWS \
+	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, intake_setup }, \
+	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, intake_exports }, \
+	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, intake_root }, \
+	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, intake_submount }, \
+	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, intake_serve }
+/* clang-format on */
+
 /*
  * Serves one message of the parent; returns also when there is none yet. The
  * process ends when the parent is gone.

@@ -102,11 +102,8 @@ role_dispatch(int argc, char *argv[], const struct role_row *rows, size_t n)
 	size_t i;
 
 	setproctitle_init(argc, argv, environ);
-	if (argc < 2 || strcmp(argv[ARG_FLAG], ROLE_FLAG) != 0) {
-		if (n > 0)
-			setproctitle("parent");
+	if (argc < 2 || strcmp(argv[ARG_FLAG], ROLE_FLAG) != 0)
 		return;
-	}
 	for (i = 0; i < n && argc == ARG_COUNT; i++) {
 		if (strcmp(rows[i].name, argv[ARG_NAME]) != 0)
 			continue;

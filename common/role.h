@@ -43,7 +43,7 @@ struct role_row {
 
 /*
  * First thing in main() after log_init(): when this process is a role, runs
- * its row and does not return. Also prepares process titles and sets "parent".
+ * its row and does not return. Also prepares process titles.
  * In a role SIGTERM, SIGINT, SIGHUP and SIGUSR1 are ignored (the terminal
  * sends them to all): the parent says by message when to stop, and a closed
  * channel means exit.
@@ -67,13 +67,14 @@ struct role_spec {
 };
 
 /*
- * Starts the role and keeps it running. A role that ends before role_is_ready()
- * was said for the first time is fatal: the daemon did not start.
+ * Starts the role and keeps it running; this process is titled "parent". A role
+ * that ends before role_is_ready() was said for the first time is fatal: the
+ * daemon did not start.
  */
 struct role_child *role_start(struct event_base *, const struct role_spec *);
 /* What the role will run as: needed to kill it. For the started callback. */
 void role_becomes(struct role_child *, uid_t);
-/* The role said it serves. */
+/* The role said it serves. Who says it twice in a life is killed. */
 void role_is_ready(struct role_child *);
 bool role_has_been_ready(const struct role_child *);
 /* False: it is not running now, or its queue is full for a second (then it is

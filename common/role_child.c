@@ -39,6 +39,7 @@ struct role_child {
 	time_t since;
 	unsigned int backoff; /* ms */
 	bool ready; /* has been, once */
+	bool serves; /* this time */
 	bool expect_end;
 };
 
@@ -194,6 +195,7 @@ launch(struct role_child *c)
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	c->channel = pair[0];
 	c->since = seconds();
+	c->serves = false;
 	c->on_end = watch(c, c->pidfd, run_end);
 	c->on_message = watch(c, c->channel, run_message);
 	log_debug("%s: started as pid %d", spec->name, (int)c->pid);
@@ -208,6 +210,7 @@ role_start(struct event_base *base, const struct role_spec *spec)
 
 	if (c == NULL)
 		fatal("%s", spec->name);
+	setproctitle("parent"); /* not before the command line was read */
 	c->base = base;
 	c->spec = spec;
 	c->channel = c->pidfd = -1;
@@ -221,10 +224,14 @@ role_start(struct event_base *base, const struct role_spec *spec)
 void
 role_is_ready(struct role_child *c)
 {
+	if (c->serves) {
+		role_restart(c, "says again and again that it is ready");
+		return;
+	}
 	if (c->ready)
 		log_info("%s: serving again as pid %d", c->spec->name,
 		    (int)c->pid);
-	c->ready = true;
+	c->ready = c->serves = true;
 }
 
 bool

@@ -22,7 +22,15 @@
 #include "util.h"
 
 /* From the role (first two) and to it. */
-enum { SAY_READY, SAY_ANSWER, ASK_TITLE, ASK_CRASH, ASK_RUBBISH, ASK_END };
+enum {
+	SAY_READY,
+	SAY_ANSWER,
+	ASK_TITLE,
+	ASK_CRASH,
+	ASK_RUBBISH,
+	ASK_READY,
+	ASK_END
+};
 
 struct report {
 	char title[64];
@@ -93,6 +101,9 @@ worker(struct role *role)
 			abort();
 		else if (type == ASK_RUBBISH)
 			(void)ipc_send(role->channel, 99, "x", 1, NULL, 0);
+		else if (type == ASK_READY)
+			(void)ipc_send(role->channel, SAY_READY, NULL, 0, NULL,
+			    0);
 		else
 			return 0;
 	}
@@ -187,6 +198,13 @@ test_life(struct role_child *child, int file)
 	happen();
 	cmp_ok(readies, "==", 3, "and started again");
 	ok(ready_at - ended_at < 1.0, "within a second, too");
+
+	(void)role_send(child, ASK_READY, NULL, 0, NULL, 0);
+	happen(); /* it says so */
+	happen();
+	ok(role_pid(child) == 0, "one that is ready twice is killed");
+	happen();
+	cmp_ok(readies, "==", 5, "and started again");
 	role_free(child);
 }
 

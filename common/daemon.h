@@ -108,12 +108,6 @@ struct daemon_spec {
 void daemon_options(struct daemon *, const struct daemon_spec *, int argc,
     char *argv[]);
 /*
- * For set functions: NULL and *out filled, or what is wrong with text.
- * Accepts the suffixes of no unit: a plain decimal number.
- */
-const char *daemon_number(const char *text, long long min, long long max,
-    long long *out);
-/*
  * Fills rootless, uid and gid from -u. Fatal with the useradd and
  * systemd-sysusers commands when the user does not exist.
  */

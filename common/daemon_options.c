@@ -12,6 +12,7 @@
 
 #include "daemon.h"
 #include "log.h"
+#include "number.h"
 
 #define OPTIONS_MAX 48
 #define LONG_ONLY   0x100 /* getopt's value for a row without a letter */
@@ -24,18 +25,6 @@ struct options {
 	void *args[OPTIONS_MAX];
 	size_t n;
 };
-
-const char *
-daemon_number(const char *text, long long min, long long max, long long *out)
-{
-	const char *wrong;
-	long long n;
-
-	n = strtonum(text, min, max, &wrong);
-	if (wrong == NULL)
-		*out = n;
-	return wrong;
-}
 
 /* "addr", "addr@port"; "::" and "0.0.0.0" are wildcards. */
 static const char *
@@ -58,7 +47,7 @@ set_address(void *arg, const char *value)
 	if (!addr_parse(&l->at, text))
 		return "not an IPv4 or IPv6 address";
 	if (at != NULL) {
-		wrong = daemon_number(at + 1, 1, 65535, &port);
+		wrong = number_read(at + 1, 1, 65535, &port);
 		if (wrong != NULL)
 			return "the port behind @ is not 1-65535";
 		l->at.port = (uint16_t)port;
@@ -102,7 +91,7 @@ set_port(void *arg, const char *value)
 	const char *wrong;
 	long long port;
 
-	wrong = daemon_number(value, 0, 65535, &port);
+	wrong = number_read(value, 0, 65535, &port);
 	if (wrong == NULL)
 		((struct daemon *)arg)->port = (uint16_t)port;
 	return wrong;

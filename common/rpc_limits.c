@@ -4,9 +4,9 @@
  * name of a limit in a log line is the name of the option that raises it.
  * Runs in: every process that serves RPC; option parsing in parents.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "rpc_transport.h"
 #include "util.h"
 
@@ -72,7 +72,7 @@ rpc_limits_set(struct rpc_limits *limits, const char *name, const char *value)
 		i++;
 	if (i == nitems(rows))
 		return "unknown limit";
-	v = strtonum(value, rows[i].low, rows[i].high, &wrong);
+	wrong = number_read(value, rows[i].low, rows[i].high, &v);
 	if (wrong != NULL)
 		return wrong;
 	field = (char *)limits + rows[i].offset;

@@ -11,6 +11,7 @@
 #include "fs_cache.h"
 #include "log.h"
 #include "nfsd.h"
+#include "number.h"
 #include "stats.h"
 #include "util.h"
 
@@ -25,7 +26,7 @@ static const char *
 set_number(const char *value, long long max, unsigned int *out)
 {
 	long long n;
-	const char *why = daemon_number(value, 1, max, &n);
+	const char *why = number_read(value, 1, max, &n);
 
 	if (why == NULL)
 		*out = (unsigned int)n;

@@ -32,7 +32,9 @@ says mountd 'open.key: .*chmod 600' 'a key others can read' -f "$T/exports" -k "
 echo "$T/x 127.0.0.1(rww)" >"$T/wrong"
 says mountd 'wrong:1:[0-9]+: .*"rww".*did you mean "rw"' 'a mistyped option' \
     -f "$T/wrong" -k "$T/key"
-says mountd 'try .*--help' 'a wrong flag' -Q
+says mountd '^[^ ]*mountd: invalid option' 'a wrong flag' -Q
+says mountd 'try .*--help' 'where the right ones are' -Q
+says nfsd '"0": not a number from 1 to 64' 'a number out of range' -w 0
 
 start portmapd || bail 'no portmapd'
 says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use, by whom' -p 111

@@ -26,6 +26,7 @@
 #include "daemon.h"
 #include "listen.h"
 #include "log.h"
+#include "number.h"
 #include "notify.h"
 #include "tap.h"
 
@@ -36,7 +37,7 @@ static long long threads;
 static const char *
 set_threads(void *arg, const char *value)
 {
-	return daemon_number(value, 1, 64, arg);
+	return number_read(value, 1, 64, arg);
 }
 
 static const struct daemon_option options[] = {
@@ -156,17 +157,17 @@ static const struct {
 	const char *line;
 	const char *message;
 } wrong[] = {
-	{ "testd -p 70000", "-p \"70000\": too large" },
-	{ "testd -p 80x", "-p \"80x\": invalid" },
+	{ "testd -p 70000", "-p \"70000\": not a number from 0 to 65535" },
+	{ "testd -p 80x", "-p \"80x\": not a number" },
 	{ "testd -a nonsense", "not an IPv4 or IPv6 address" },
 	{ "testd -a 127.0.0.1@0", "port behind @" },
-	{ "testd -t 0", "-t \"0\": too small" },
-	{ "testd --long-only x", "--long-only \"x\": invalid" },
+	{ "testd -t 0", "-t \"0\": not a number from 1 to 64" },
+	{ "testd --long-only x", "--long-only \"x\": not a number" },
 	{ "testd -s relative", "not an absolute path" },
 	{ "testd -o nosuch", "-o nosuch: no such setting" },
 	{ "testd -o strict=1", "takes no value" },
 	{ "testd -o limit", "needs a value" },
-	{ "testd -o limit=999", "-o limit \"999\": too large" },
+	{ "testd -o limit=999", "-o limit \"999\": not a number from 1 to 64" },
 	{ "testd -q", "invalid option" },
 	{ "testd a b", "unexpected argument \"b\"" },
 };

@@ -50,12 +50,12 @@ main(void)
 	    "zero where allowed");
 	is(rpc_limits_set(&l, "no-such", "1"), "unknown limit",
 	    "refuses an unknown name");
-	is(rpc_limits_set(&l, "connections-max", "0"), "too small",
-	    "refuses less than the lowest");
-	is(rpc_limits_set(&l, "datagram-reply-max", "65508"), "too large",
-	    "refuses more than the highest");
-	is(rpc_limits_set(&l, "queue-max", "1M"), "invalid",
-	    "refuses what is no number");
+	is(rpc_limits_set(&l, "connections-max", "0"),
+	    "not a number from 1 to 1000000", "refuses less than the lowest");
+	is(rpc_limits_set(&l, "datagram-reply-max", "65508"),
+	    "not a number from 64 to 65507", "refuses more than the highest");
+	is(rpc_limits_set(&l, "queue-max", "1M"),
+	    "not a number from 4096 to 67108864", "refuses what is no number");
 	cmp_ok(l.connections_max, "==", 77, "a refusal changes nothing");
 	test_manual();
 	done_testing();

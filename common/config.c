@@ -158,9 +158,14 @@ config_load_key(struct fh_keys *keys, const char *file)
 {
 	uint8_t key[FH_KEY_SIZE];
 	char why[512];
+	int result = fh_key_load(file, key, why, sizeof(why));
 
-	if (fh_key_load(file, key, why, sizeof(why)) == -1)
+	if (result == -1)
 		fatalx("%s", why);
+	if (result == 1)
+		log_info("%s: made a new handle key, under which no older "
+			 "handle is valid",
+		    file);
 	fh_keys_derive(keys, key);
 	explicit_bzero(key, sizeof(key));
 }

@@ -232,7 +232,7 @@ key_make(const char *file)
 
 /* Opens the key file, making it and its directory when they are missing. */
 static int
-key_open(const char *file)
+key_open(const char *file, bool *made)
 {
 	char dir[4096];
 	char *slash;
@@ -251,6 +251,7 @@ key_open(const char *file)
 	}
 	if (key_make(file) == -1)
 		return -1;
+	*made = true;
 	return open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
@@ -258,6 +259,7 @@ int
 fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
     size_t why_size)
 {
+	bool made = false;
 	struct stat st;
 	uint8_t more;
 	int fd, result = -1;
@@ -266,7 +268,7 @@ fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
 		snprintf(why, why_size, "libsodium does not start");
 		return -1;
 	}
-	fd = key_open(file);
+	fd = key_open(file, &made);
 	if (fd == -1 || fstat(fd, &st) == -1)
 		snprintf(why, why_size, "%s: %s", file, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
@@ -286,7 +288,7 @@ fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
 		    "new one is made, old handles become stale)",
 		    file, FH_KEY_SIZE);
 	else
-		result = 0;
+		result = made ? 1 : 0;
 	if (fd != -1)
 		close(fd);
 	return result;

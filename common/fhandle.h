@@ -83,8 +83,9 @@ bool fh_check_broker(const struct fh *, const char *path,
     const struct fh_subkey *, struct fh_plain *);
 
 /*
- * Reads the key file, or makes it (mode 0600) when missing. 0, or -1 with a
- * reason that names the file and the fix: "others can read it (chmod 600)".
+ * Reads the key file, or makes it (mode 0600) when missing, with its directory.
+ * 0: read; 1: made; -1 with a reason that names the file and the fix: "others
+ * can read it (chmod 600)".
  */
 int fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
     size_t why_size);

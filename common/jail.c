@@ -68,6 +68,18 @@ must(void *memory)
 	return memory;
 }
 
+static void
+log_absent(const char *path, int error)
+{
+	if (error == ELOOP)
+		log_warnx("export %s: not served: a symbolic link in it is not "
+			  "root's (export the path it leads to)",
+		    path);
+	else
+		log_warnx("export %s: not served: %s (reload when it is there)",
+		    path, strerror(error));
+}
+
 /* One message of the child. Returns false when it was the last. */
 static bool
 take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
@@ -82,8 +94,7 @@ take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
 		close_fd(&r->roots[i]);
 		r->roots[i] = fds[0];
 	} else if (type == JAIL_SAY_ABSENT)
-		log_warnx("export %s: not served: %s (reload when it is there)",
-		    plan->add[i].path, strerror(word->error));
+		log_absent(plan->add[i].path, word->error);
 	else if (type == JAIL_SAY_FAILED)
 		r->error = word->error;
 	else if (type == JAIL_SAY_DONE)
@@ -193,11 +204,19 @@ static void
 open_plain(const struct jail_export *list, size_t n, int *roots)
 {
 	size_t i;
+	int fd;
 
 	for (i = 0; i < n; i++) {
-		roots[i] = jail_mount_open(list[i].path);
-		if (roots[i] == -1)
-			log_warn("export %s: not served", list[i].path);
+		roots[i] = jail_path_open(list[i].path);
+		if (roots[i] == -1) {
+			log_absent(list[i].path, errno);
+			continue;
+		}
+		fd = openat(roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd != -1) { /* as jail_mount_open() */
+			(void)close(roots[i]);
+			roots[i] = fd;
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ jail_mount_clone(const char *path, bool read_only, bool submounts)
 	    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 	int fd, tree, saved;
 
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = jail_path_open(path);
 	if (fd == -1)
 		return -1;
 	tree = open_tree(fd, "", flags | (submounts ? AT_RECURSIVE : 0));

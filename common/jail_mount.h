@@ -11,6 +11,8 @@
 
 /* User namespace in which we are ourselves and may mount. */
 int jail_mount_become_user(void);
+/* O_PATH of a directory, reached through no user's symbolic link (ELOOP). */
+int jail_path_open(const char *path);
 /* A detached copy of the tree at path, with the jail's flags. */
 int jail_mount_clone(const char *path, bool read_only, bool submounts);
 /* A detached, writable, small tmpfs. */
@@ -23,7 +25,7 @@ int jail_mount_pivot(int tree);
 int jail_mount_attach(int tree, int top, const char *path);
 /* A writable view of the root, for making directories. */
 int jail_mount_writable(void);
-/* The root of an export. Not O_PATH where we may read it: the kernel opens
+/* The root of an export, by its path in the jail. Not O_PATH where we may read it: the kernel opens
  * handles only relative to a descriptor that was really opened. */
 int jail_mount_open(const char *path);
 /* The root itself becomes read-only, without set-id, devices, programs. */

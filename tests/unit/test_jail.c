@@ -252,6 +252,35 @@ test_absent(void)
 	jail_free(jail);
 }
 
+/* Root is led by his own links, however they go, and by no user's. */
+static void
+test_links(void)
+{
+	char absolute[256], there[256], up[256], loop[256], user[256];
+	struct jail_export list[] = { { absolute, false, false },
+		{ loop, false, false }, { up, false, false },
+		{ user, false, false } };
+	struct jail *jail;
+
+	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
+	(void)snprintf(loop, sizeof(loop), "%s/loop", base);
+	(void)snprintf(up, sizeof(up), "%s/srv/up", base);
+	(void)snprintf(user, sizeof(user), "%s/user/deep", base);
+	(void)snprintf(there, sizeof(there), "%s/absolute", base);
+	if (symlink(srv, there) == -1 || symlink("loop", loop) == -1 ||
+	    symlink("../absolute/./deep", up) == -1)
+		BAIL_OUT("links");
+	(void)snprintf(there, sizeof(there), "%s/user", base);
+	if (symlink("srv", there) == -1 || lchown(there, 1000, 1000) == -1)
+		BAIL_OUT("a user's link");
+	jail = jail_new(list, nitems(list), false);
+	ok(jail_root(jail, absolute) != -1, "root's link is followed");
+	ok(jail_root(jail, up) != -1, "also through another, and upwards");
+	ok(jail_root(jail, loop) == -1, "not for ever");
+	ok(jail_root(jail, user) == -1, "a user's link leads nowhere");
+	jail_free(jail);
+}
+
 /* As a plain user, in a user namespace where that is allowed. */
 static void
 test_user(void)
@@ -377,6 +406,7 @@ main(void)
 	test_mounts();
 	test_moved_out();
 	test_absent();
+	test_links();
 	test_user();
 	test_empty();
 	test_chroot();

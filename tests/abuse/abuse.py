@@ -9,6 +9,7 @@ Without --host it expects the surroundings that abuse.t or faults.t makes;
 --own runs the cases that start daemons of their own, --shared the others. With
 --host, the cases that need nothing of the server's machine run against any NFS
 server on this machine, for comparison; its address must be a loopback one.
+More of them run when the export is the one that abuse.t makes.
 """
 import argparse
 import ipaddress
@@ -43,8 +44,11 @@ def main():
     if args.host:
         if not ipaddress.ip_address(args.host).is_loopback:
             sys.exit("abuse.py: only loopback addresses are targets")
-        env = {"HOST": args.host, "EXPORT": args.export or "/",
+        export = args.export or "/"
+        env = {"HOST": args.host, "EXPORT": export,
                **{k: v for k, v in env.items() if k.endswith("_PORT")}}
+        if export.endswith("/rw") and os.path.exists(export + "/big"):
+            env["T"] = export[:-3]
     cases = [c for c in harness.CASES
              if (not args.numbers or c.number in args.numbers) and
              (c.own if args.own else not c.own if args.shared else True)]

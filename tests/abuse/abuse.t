@@ -40,6 +40,19 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/rw/sock"
 	echo foreign >"$T/rw/mnt/foreign"
 }
 
+# Another server: a command that serves the directory it is given, on the usual
+# ports, until it is killed.
+if [ -n "${OTHER:-}" ]; then
+	world
+	$OTHER "$T/rw" >"$T/other.log" 2>&1 &
+	at_end "kill $!"
+	wait_for 30 rpcinfo -t 127.0.0.1 nfs 3 || bail "$OTHER does not serve"
+	# shellcheck disable=SC2086 # a list of numbers
+	PYTHONDONTWRITEBYTECODE=1 python3 "$top/tests/abuse/abuse.py" \
+	    --host 127.0.0.1 --export "$T/rw" ${CASES:-}
+	exit
+fi
+
 world
 host_add far 10.77.0.1/24 10.77.0.2/24
 tern_start "$T/rw 127.0.0.0/8(rw,insecure)
@@ -47,7 +60,7 @@ $T/ro 127.0.0.0/8(ro,insecure)
 $T/all 127.0.0.0/8(rw,insecure,all_squash)
 $T/secure 127.0.0.0/8(rw)
 $T/only2 127.0.0.1(rw,insecure)
-$T/other 10.9.9.0/24(rw)" -w 2
+$T/other 10.9.9.0/24(rw)" -w 2 -o files=256
 export OTHER_PID=${pid[far]} OUR_ADDRESS=10.77.0.1
 export PIDS="${pid[portmapd]} ${pid[mountd]} ${pid[nfsd]}"
 export LOGS="$T/portmapd.log $T/mountd.log $T/nfsd.log"

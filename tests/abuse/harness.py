@@ -26,13 +26,15 @@ GROWTH_KIB = 2048
 LOG_LINES = 100
 
 
+FILES = "files"
 Case = collections.namedtuple(
     "Case", "number title function long grows remote own")
 
 
 def case(number, title, long=False, grows=False, remote=False, own=False):
     """Registers a case. long: only in `make abuse`. grows: fills a cache that
-    is meant to stay filled. remote: needs nothing of the server's machine.
+    is meant to stay filled. remote: True when it needs nothing of Tern and of
+    the server's machine, FILES when it needs the files of the export as well.
     own: starts daemons of its own, and asks the oracle about those."""
     def mark(function):
         CASES.append(Case(number, title, function, long, grows, remote, own))
@@ -46,7 +48,8 @@ class Failure(Exception):
 
 class World:
     """Where the server is and what surrounds it. Built from the environment:
-    HOST, PMAP_PORT, MOUNT_PORT, NFS_PORT, T (scratch), PIDS, LOGS."""
+    HOST, PMAP_PORT, MOUNT_PORT, NFS_PORT, T (scratch), PIDS, LOGS; EXPORT when
+    the server is another one."""
 
     def __init__(self, env):
         self.host = env.get("HOST", "127.0.0.1")
@@ -54,8 +57,8 @@ class World:
                       MOUNT: int(env.get("MOUNT_PORT", "20048")),
                       NFS: int(env.get("NFS_PORT", "2049"))}
         self.dir = env.get("T", "")
-        self.remote = not self.dir
         self.export = env.get("EXPORT", self.dir + "/rw")
+        self.remote = "EXPORT" in env
         self.pids = [int(p) for p in env.get("PIDS", "").split()]
         self.logs = env.get("LOGS", "").split()
         self.seconds = float(env.get("SECONDS_LONG", "60"))
@@ -178,6 +181,7 @@ class World:
         """Raises Failure when the server is not as well as before."""
         self.answers_in(NULL_SECONDS)
         if self.remote:
+            self.equal(self._sentinels(), self.sentinels, "sentinels")
             return
         pids, memory, sockets, lines = before
         self.equal(self._all_pids(), pids, "processes")
@@ -223,7 +227,9 @@ def skipped(world, c):
     if c.long and not world.long:
         return "long: make abuse"
     if world.remote and not c.remote:
-        return "needs the server's machine"
+        return "needs Tern"
+    if world.remote and c.remote == FILES and not world.dir:
+        return "needs the files of the export"
     return None
 
 

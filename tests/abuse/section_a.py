@@ -7,7 +7,7 @@ import struct
 import time
 
 import calls
-from harness import case
+from harness import FILES, case
 from wire import (AUTH_SYS, MOUNT, NFS, NOBODY, OK, PMAP, Closed, Reply,
                   auth_sys, call, opaque, record, u32, u64)
 
@@ -190,7 +190,7 @@ def bad_auth_sys(w):
             w.equal((reply.stat, reply.reject, reply.why), (1, 1, 1), what)
 
 
-@case(13, "other flavours are refused or anonymous, never root")
+@case(13, "other flavours are refused or anonymous, never root", remote=FILES)
 def flavours(w):
     c = w.nfs3()
     for flavour in (0, 2, 3, 6, 0xFFFFFFFF):
@@ -233,7 +233,7 @@ def cut_arguments(w):
                         f"{prog} v{vers} {proc} cut at {n} of {len(args)}")
 
 
-@case(16, "trailing garbage does not touch the reply")
+@case(16, "trailing garbage does not touch the reply", remote=FILES)
 def trailing(w):
     c = w.nfs3()
     fh = c.lookup(w.root(), "big").fh
@@ -245,7 +245,8 @@ def trailing(w):
         w.equal(t.rpc(call(MOUNT, 3, 0, bytes(4096))).accept, 0, "MOUNT NULL")
 
 
-@case(17, "dirty padding is skipped, our own is zero, booleans are 0 or 1")
+@case(17, "dirty padding is skipped, our own is zero, booleans are 0 or 1",
+      remote=FILES)
 def padding(w):
     c = w.nfs3()
     reply = c.call("LOOKUP", opaque(w.root()) + opaque("f", fill=b"\xff"))

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from harness import case, eventually
+from harness import FILES, case, eventually
 from servers import Server, refuses_to_start
 from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NFS, NOENT, NOTDIR, OK, STALE,
                   call, entries3, entries3plus, opaque, u32)
@@ -11,7 +11,7 @@ from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NFS, NOENT, NOTDIR, OK, STALE,
 GONE = (BADHANDLE, STALE)
 
 
-@case(46, "handles of every wrong length")
+@case(46, "handles of every wrong length", remote=FILES)
 def lengths(w):
     c = w.nfs3()
     for n in (0, 1, 10, 31, 33, 63, 64):
@@ -46,7 +46,7 @@ def cpu(w):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-@case(48, "every single bit of a valid handle flipped")
+@case(48, "every single bit of a valid handle flipped", remote=FILES)
 def bit_flips(w):
     c, c2 = w.nfs3(), w.nfs2()
     fh = c.lookup(w.root(), "f").fh
@@ -59,7 +59,7 @@ def bit_flips(w):
     c2.transport.close()
 
 
-@case(49, "handles rebuilt with an old tag")
+@case(49, "handles rebuilt with an old tag", remote=FILES)
 def rebuilt(w):
     c = w.nfs3()
     a, b = c.lookup(w.root(), "f").fh, c.lookup(w.root(), "big").fh
@@ -105,7 +105,7 @@ def old_handles(w):
         s.before = s.snapshot()
 
 
-@case(52, "a deleted file whose inode is used again is STALE")
+@case(52, "a deleted file whose inode is used again is STALE", remote=FILES)
 def inode_reuse(w):
     c = w.nfs3()
     for i in range(50):
@@ -118,7 +118,7 @@ def inode_reuse(w):
     c.transport.close()
 
 
-@case(53, "a file moved out of the export")
+@case(53, "a file moved out of the export", remote=FILES)
 def moved_out(w):
     c = w.nfs3()
     c.create(w.root(), "wander")
@@ -130,7 +130,8 @@ def moved_out(w):
     c.transport.close()
 
 
-@case(54, "a directory moved out: .. never leads to the new parent")
+@case(54, "a directory moved out: .. never leads to the new parent",
+      remote=FILES)
 def moved_directory(w):
     c = w.nfs3()
     c.mkdir(w.root(), "walk")
@@ -154,7 +155,7 @@ def moved_directory(w):
         c.transport.close()
 
 
-@case(55, ".. at the root and at depth 1 is the root")
+@case(55, ".. at the root and at depth 1 is the root", remote=FILES)
 def parents(w):
     c = w.nfs3()
     root = w.root()
@@ -166,7 +167,8 @@ def parents(w):
     c.transport.close()
 
 
-@case(56, "READDIR and READDIRPLUS at the root show nothing above it")
+@case(56, "READDIR and READDIRPLUS at the root show nothing above it",
+      remote=FILES)
 def root_listing(w):
     c = w.nfs3()
     own = c.getattr(w.root()).attr.fileid
@@ -180,7 +182,7 @@ def root_listing(w):
     c.transport.close()
 
 
-@case(57, "a filesystem mounted inside the export is not entered")
+@case(57, "a filesystem mounted inside the export is not entered", remote=FILES)
 def inner_mount(w):
     c = w.nfs3()
     reply = c.lookup(w.root(), "mnt")
@@ -190,7 +192,7 @@ def inner_mount(w):
     c.transport.close()
 
 
-@case(58, "every operation on every wrong type")
+@case(58, "every operation on every wrong type", remote=FILES)
 def wrong_types(w):
     c = w.nfs3()
     root = w.root()

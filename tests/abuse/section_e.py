@@ -4,14 +4,14 @@ import os
 import threading
 import time
 
-from harness import case
+from harness import FILES, case
 from wire import (ACCES, EXIST, INVAL, NAMETOOLONG, NOENT, NOTDIR, NOTEMPTY,
                   OK, PERM, STALE, XDEV, Closed, entries3, opaque, sattr2, u32)
 
 BAD_NAMES = (b"", b".", b"..", b"a/b", b"a\0b", b"/etc/passwd", b"../x")
 
 
-@case(60, "LOOKUP takes one component")
+@case(60, "LOOKUP takes one component", remote=FILES)
 def lookup_paths(w):
     c = w.nfs3()
     for name in (b"sub/f", b"../outside", b"/etc/passwd", b"", b"..."):
@@ -20,7 +20,7 @@ def lookup_paths(w):
     c.transport.close()
 
 
-@case(61, "a name with NUL is refused, not cut")
+@case(61, "a name with NUL is refused, not cut", remote=FILES)
 def nul_names(w):
     c = w.nfs3()
     w.among(c.lookup(w.root(), b"f\0x").status(), (INVAL, ACCES), "LOOKUP")
@@ -29,7 +29,7 @@ def nul_names(w):
     c.transport.close()
 
 
-@case(62, "names of 255, 256, 4,000 and 2^32-1 bytes")
+@case(62, "names of 255, 256, 4,000 and 2^32-1 bytes", remote=FILES)
 def name_lengths(w):
     c = w.nfs3()
     w.equal(c.create(w.root(), b"n" * 255).status(), OK, "255")
@@ -42,7 +42,8 @@ def name_lengths(w):
     c.transport.close()
 
 
-@case(63, "bad names in every name-taking procedure change nothing")
+@case(63, "bad names in every name-taking procedure change nothing",
+      remote=FILES)
 def bad_names(w):
     c, c2 = w.nfs3(), w.nfs2()
     root = w.root()
@@ -123,7 +124,7 @@ def links(w):
     c.transport.close()
 
 
-@case(67, "symbolic link targets of every length")
+@case(67, "symbolic link targets of every length", remote=FILES)
 def targets(w):
     c = w.nfs3()
     for n, wants in ((0, (INVAL, NOENT)), (4095, (OK, NAMETOOLONG)),
@@ -139,7 +140,7 @@ def targets(w):
     c.transport.close()
 
 
-@case(68, "links to / and /etc and ../.. are never followed")
+@case(68, "links to / and /etc and ../.. are never followed", remote=FILES)
 def followed(w):
     c = w.nfs3()
     root = w.root()
@@ -192,7 +193,7 @@ def race(w, swap, unswap):
 
 
 @case(69, "a directory swapped with a link to outside, under load",
-      grows=True)
+      grows=True, remote=FILES)
 def swap_race(w):
     base = w.dir + "/rw/"
     os.mkdir(base + "racing")
@@ -213,7 +214,8 @@ def swap_race(w):
     os.rmdir(base + "racing")
 
 
-@case(70, "the subdirectory moved out and back, under load", grows=True)
+@case(70, "the subdirectory moved out and back, under load", grows=True,
+      remote=FILES)
 def move_race(w):
     inside, outside = w.dir + "/rw/racing", w.dir + "/elsewhere/racing"
     os.mkdir(inside)
@@ -225,7 +227,8 @@ def move_race(w):
     os.rmdir(inside)
 
 
-@case(71, "an open file removed or renamed over by another client")
+@case(71, "an open file removed or renamed over by another client",
+      remote=FILES)
 def removed_open(w):
     a, b = w.nfs3(), w.nfs3()
     root = w.root()

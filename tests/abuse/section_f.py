@@ -6,7 +6,7 @@ import subprocess
 import threading
 
 from faults import Trouble
-from harness import case
+from harness import FILES, case
 from servers import Server, refuses_to_start
 from wire import (ACCES, INVAL, NOTSUPP, OK, PERM, ROFS, AUTH_SYS, NFS, call,
                   opaque, sattr2, u32, auth_sys)
@@ -19,7 +19,7 @@ def owner(w, path):
     return st.st_uid, st.st_gid
 
 
-@case(72, "uid 0 acts as the anonymous user under root_squash")
+@case(72, "uid 0 acts as the anonymous user under root_squash", remote=FILES)
 def root_squashed(w):
     c = w.nfs3(uid=0, gid=0)
     root = w.root()
@@ -39,7 +39,8 @@ def root_squashed(w):
     c.transport.close()
 
 
-@case(73, "gid 0, first or in the list, gives nothing of root's group")
+@case(73, "gid 0, first or in the list, gives nothing of root's group",
+      remote=FILES)
 def root_group(w):
     for gid, groups in ((0, ()), (1001, (0,)), (1001, (5, 0, 5, 3, 0)),
                         (65534, (0, 65534))):
@@ -49,7 +50,7 @@ def root_group(w):
         c.transport.close()
 
 
-@case(74, "uids at the edges: that uid or refused, never root")
+@case(74, "uids at the edges: that uid or refused, never root", remote=FILES)
 def edge_uids(w):
     for uid in (65535, 65536, 1 << 17, 1 << 31, (1 << 32) - 2, (1 << 32) - 1):
         c = w.nfs3(uid=uid, gid=uid)
@@ -151,7 +152,8 @@ def alternating(w):
     w.equal(problems, [], "wrong owners")
 
 
-@case(78, "a malformed credential right after a good one inherits nothing")
+@case(78, "a malformed credential right after a good one inherits nothing",
+      remote=FILES)
 def no_inheritance(w):
     c = w.nfs3(uid=1001)
     args = opaque(w.root()) + opaque("inherit") + u32(0) + u32(0) * 6
@@ -163,7 +165,8 @@ def no_inheritance(w):
     c.transport.close()
 
 
-@case(79, "owners cannot give files away; others cannot take them")
+@case(79, "owners cannot give files away; others cannot take them",
+      remote=FILES)
 def chown(w):
     c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)
     fh = c.create(w.root(), "mine").fh
@@ -177,7 +180,8 @@ def chown(w):
     other.transport.close()
 
 
-@case(80, "set-id bits: the kernel's rules, nothing for strangers")
+@case(80, "set-id bits: the kernel's rules, nothing for strangers",
+      remote=FILES)
 def set_id(w):
     c = w.nfs3(uid=1001, gid=1001)
     for mode in (0o4755, 0o2755, 0o6777, 0o7777, 0o177777):
@@ -191,7 +195,7 @@ def set_id(w):
     c.transport.close()
 
 
-@case(81, "device nodes are refused, pipes and sockets are not")
+@case(81, "device nodes are refused, pipes and sockets are not", remote=FILES)
 def nodes(w):
     for uid in (0, 1001):
         c = w.nfs3(uid=uid, gid=uid)
@@ -206,7 +210,8 @@ def nodes(w):
         c.transport.close()
 
 
-@case(82, "the owner writes his 0444 and reads his 0200 file, others do not")
+@case(82, "the owner writes his 0444 and reads his 0200 file, others do not",
+      remote=FILES)
 def owner_override(w):
     c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)
     fh = c.create(w.root(), "own", mode=0o444).fh
@@ -220,7 +225,7 @@ def owner_override(w):
     other.transport.close()
 
 
-@case(83, "ACLs decide, whatever the mode says")
+@case(83, "ACLs decide, whatever the mode says", remote=FILES)
 def acls(w):
     path = w.dir + "/rw/acl"
     with open(path, "w", encoding="ascii") as f:
@@ -267,7 +272,7 @@ def read_only(w):
     c2.transport.close()
 
 
-@case(85, "10,000 uids against a 0700 directory: ACCES each")
+@case(85, "10,000 uids against a 0700 directory: ACCES each", remote=FILES)
 def spray(w):
     c = w.nfs3()
     fh = c.lookup(w.root(), "hidden").fh

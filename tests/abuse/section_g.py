@@ -4,7 +4,7 @@ import os
 import struct
 
 from faults import Trouble
-from harness import Failure, case, eventually
+from harness import FILES, Failure, case, eventually
 from servers import Server
 from session import Session, mount_session, portmap_session
 from wire import (BAD_COOKIE, FBIG, INVAL, NOT_SYNC, OK, TOOSMALL, opaque,
@@ -20,7 +20,7 @@ def scratch_file(w, name="num"):
     return c, fh
 
 
-@case(86, "READ at 2^63-1, 2^63, 2^64-1: no bytes, end of file")
+@case(86, "READ at 2^63-1, 2^63, 2^64-1: no bytes, end of file", remote=FILES)
 def read_far(w):
     c, fh = scratch_file(w)
     for offset in (TOP - 1, TOP, 2 * TOP - 1):
@@ -31,7 +31,7 @@ def read_far(w):
     c.transport.close()
 
 
-@case(87, "READ of 2^32-1 bytes gives at most rtmax")
+@case(87, "READ of 2^32-1 bytes gives at most rtmax", remote=FILES)
 def read_much(w):
     c = w.nfs3()
     fh = c.lookup(w.root(), "big").fh
@@ -41,7 +41,7 @@ def read_much(w):
     c.transport.close()
 
 
-@case(88, "WRITE past 2^63 or 2^64 writes nothing")
+@case(88, "WRITE past 2^63 or 2^64 writes nothing", remote=FILES)
 def write_far(w):
     c, fh = scratch_file(w)
     for offset in (TOP - 2, TOP, 2 * TOP - 2):
@@ -51,7 +51,7 @@ def write_far(w):
     c.transport.close()
 
 
-@case(89, "WRITE whose count and data disagree; odd stability")
+@case(89, "WRITE whose count and data disagree; odd stability", remote=FILES)
 def write_counts(w):
     c, fh = scratch_file(w)
     for count in (2, 8, 0xFFFFFFFF):
@@ -71,7 +71,8 @@ def write_counts(w):
     c.transport.close()
 
 
-@case(90, "sizes of 2^63-1, 2^63, 2^64-1 are refused, nothing is cut")
+@case(90, "sizes of 2^63-1, 2^63, 2^64-1 are refused, nothing is cut",
+      remote=FILES)
 def sizes(w):
     c, fh = scratch_file(w)
     for size in (TOP - 1, TOP, 2 * TOP - 1):
@@ -80,7 +81,7 @@ def sizes(w):
     c.transport.close()
 
 
-@case(91, "times out of range: a defined result or INVAL")
+@case(91, "times out of range: a defined result or INVAL", remote=FILES)
 def times(w):
     c, fh = scratch_file(w)
     for ns in (10 ** 9, 0xFFFFFFFF):
@@ -96,7 +97,7 @@ def times(w):
     c2.transport.close()
 
 
-@case(92, "a guard with the wrong ctime changes nothing")
+@case(92, "a guard with the wrong ctime changes nothing", remote=FILES)
 def guard(w):
     c, fh = scratch_file(w)
     reply = c.setattr(fh, guard=(1, 1), size=0)
@@ -108,7 +109,7 @@ def guard(w):
     c.transport.close()
 
 
-@case(93, "READDIR counts of 0, 1, 100 and 2^32-1")
+@case(93, "READDIR counts of 0, 1, 100 and 2^32-1", remote=FILES)
 def directory_counts(w):
     c = w.nfs3()
     for count in (0, 1, 100, 0xFFFFFFFF):
@@ -126,7 +127,8 @@ def directory_counts(w):
     c.transport.close()
 
 
-@case(94, "cookies out of nowhere: an error or an end, never a loop")
+@case(94, "cookies out of nowhere: an error or an end, never a loop",
+      remote=FILES)
 def cookies(w):
     c = w.nfs3()
     for cookie in ((1 << 64) - 1, 1 << 63, 12345, 3):
@@ -137,7 +139,7 @@ def cookies(w):
     c.transport.close()
 
 
-@case(95, "COMMIT of an overflowing range is the whole file")
+@case(95, "COMMIT of an overflowing range is the whole file", remote=FILES)
 def commit_range(w):
     c, fh = scratch_file(w)
     for offset, count in ((2 * TOP - 1, 0xFFFFFFFF), (TOP - 1, 2), (5, 0)):
@@ -145,7 +147,7 @@ def commit_range(w):
     c.transport.close()
 
 
-@case(96, "version 2: offsets, counts and sizes never wrap")
+@case(96, "version 2: offsets, counts and sizes never wrap", remote=FILES)
 def version2(w):
     c, fh = scratch_file(w)
     c2 = w.nfs2()

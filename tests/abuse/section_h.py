@@ -2,7 +2,7 @@
 """H. The duplicate request cache."""
 import os
 
-from harness import case
+from harness import FILES, case
 from wire import EXIST, NFS, NOENT, OK, P3, auth_sys, call, opaque, sattr3, u32
 
 
@@ -11,7 +11,7 @@ def make(w, name, xid, uid=1001):
                 sattr3(mode=0o755), auth_sys(uid, uid), xid=xid)
 
 
-@case(98, "the same xid with other arguments is executed")
+@case(98, "the same xid with other arguments is executed", remote=FILES)
 def other_arguments(w):
     with w.udp() as t:
         w.equal(t.rpc(make(w, "d98a", 98)).status(), OK, "first")
@@ -20,7 +20,7 @@ def other_arguments(w):
         os.rmdir(f"{w.dir}/rw/{name}")
 
 
-@case(99, "no reply crosses from one caller to another")
+@case(99, "no reply crosses from one caller to another", remote=FILES)
 def other_callers(w):
     message = make(w, "d99", 99)
     with w.udp(source=("127.0.0.1", 0)) as a, \
@@ -35,7 +35,7 @@ def other_callers(w):
     os.rmdir(w.dir + "/rw/d99")
 
 
-@case(100, "a repeat gets the first result, over UDP and TCP")
+@case(100, "a repeat gets the first result, over UDP and TCP", remote=FILES)
 def repeats(w):
     root = w.root()
     c = w.nfs3()
@@ -87,7 +87,7 @@ def many_xids(w):
     os.rmdir(w.dir + "/rw/d101")
 
 
-@case(102, "a long reply is whole, the first time and the second")
+@case(102, "a long reply is whole, the first time and the second", remote=FILES)
 def long_reply(w):
     name = "l" * 250
     message = call(NFS, 3, P3["CREATE"], opaque(w.root()) + opaque(name) +

@@ -58,7 +58,8 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	uint64_t at;
 	size_t n;
 
-	if (dir->st.st_size > SIZE_MAX_AHEAD ||
+	/* Who has just made the name must not begin again. */
+	if (ctx->changed || dir->st.st_size > SIZE_MAX_AHEAD ||
 	    !fs_cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
 		return false;
 	if (!fs_may_wait(ctx)) {

@@ -39,9 +39,10 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: load [-uc2] [-a address] [-A n] [-b n] [-p port] "
-	    "[-m mountport] [-s seconds]\n"
-	    "            [-w warm-up] [-P server-pid] -e export workload[@CONNSxDEPTH]\n"
-	    "       load -t directory    (make the tree there)\n"
+	    "[-m mountport] [-n files]\n"
+	    "            [-s seconds] [-w warm-up] [-P server-pid] -e export "
+	    "workload[@CONNSxDEPTH]\n"
+	    "       load [-n files] -t directory    (make the tree there)\n"
 	    "       load -l              (list the workloads)\n"
 	    "-u UDP, -2 version 2, -c compare what is read, -b come from "
 	    "so many addresses,\n"
@@ -108,7 +109,8 @@ parse(struct load *l, int argc, char *argv[])
 	int c;
 
 	l->vers = 3;
-	while ((c = getopt(argc, argv, "2A:a:b:ce:lm:p:P:s:t:uw:")) != -1)
+	l->nfiles = LOAD_FILES;
+	while ((c = getopt(argc, argv, "2A:a:b:ce:lm:n:p:P:s:t:uw:")) != -1)
 		switch (c) {
 		case '2':
 			l->vers = 2;
@@ -134,6 +136,9 @@ parse(struct load *l, int argc, char *argv[])
 		case 'm':
 			opt.mountport = (uint16_t)strtoul(optarg, NULL, 10);
 			break;
+		case 'n':
+			l->nfiles = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
 		case 'p':
 			opt.port = (uint16_t)strtoul(optarg, NULL, 10);
 			break;
@@ -146,7 +151,7 @@ parse(struct load *l, int argc, char *argv[])
 			opt.seconds = strtod(optarg, NULL);
 			break;
 		case 't':
-			exit(load_tree_make(optarg) == 0 ? 0 : 1);
+			exit(load_tree_make(optarg, l->nfiles) == 0 ? 0 : 1);
 		case 'u':
 			l->udp = true;
 			break;

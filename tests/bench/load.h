@@ -79,6 +79,7 @@ struct load {
 	unsigned int sources; /* come from so many loopback addresses */
 	const struct load_work *work;
 	uint64_t state; /* of the random numbers */
+	unsigned int nfiles; /* small files in the tree */
 	/* the tree */
 	struct load_fh root, big, dir, *files;
 	struct load_fh work_dir[LOAD_DIRS];
@@ -128,7 +129,7 @@ void load_judge(struct load *, struct load_slot *, const uint8_t *, size_t len,
 void load_failed(struct load *, const struct load_slot *, const char *why);
 
 /* Makes the tree below dir on the local filesystem. 0 or -1 with a message. */
-int load_tree_make(const char *dir);
+int load_tree_make(const char *dir, unsigned int files);
 /* Byte at this offset of the large file. */
 uint8_t load_tree_byte(uint64_t offset);
 /* Mounts export (through mountport) and looks up what the workload needs. */

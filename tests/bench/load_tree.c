@@ -69,18 +69,19 @@ make_dir(const char *path)
 }
 
 int
-load_tree_make(const char *dir)
+load_tree_make(const char *dir, unsigned int files)
 {
 	uint8_t *buf = malloc(CHUNK);
 	char path[4096];
+	unsigned int file;
 	int i, j;
 
 	umask(0);
 	snprintf(path, sizeof(path), "%s/files", dir);
 	if (buf == NULL || make_dir(path) == -1)
 		goto bad;
-	for (i = 0; i < LOAD_FILES; i++) {
-		snprintf(path, sizeof(path), "%s/files/f%05d", dir, i);
+	for (file = 0; file < files; file++) {
+		snprintf(path, sizeof(path), "%s/files/f%05u", dir, file);
 		if (make_file(path, SMALL, buf) == -1)
 			goto bad;
 	}
@@ -223,8 +224,8 @@ load_tree_find(struct load *l, const char *export, uint16_t mountport)
 	const struct rpc_cred cred = { 1, OWNER, OWNER, 1, { 100 } };
 	struct rpc_target to;
 	char name[32];
+	unsigned int i;
 	bool good;
-	int i;
 
 	if (!mount_it(l, &cred, export, mountport))
 		return -1;
@@ -232,11 +233,11 @@ load_tree_find(struct load *l, const char *export, uint16_t mountport)
 		&cred, 10000 };
 	good = find(l, &to, &l->root, "big", &l->big) &&
 	    find(l, &to, &l->root, "files", &l->dir);
-	l->files = calloc(LOAD_FILES, sizeof(*l->files));
-	for (i = 0; good && i < LOAD_FILES; i++) {
+	l->files = calloc(l->nfiles, sizeof(*l->files));
+	for (i = 0; good && i < l->nfiles; i++) {
 		if (i > 0 && !(l->work->needs & LOAD_NEEDS_FILES))
 			break;
-		snprintf(name, sizeof(name), "f%05d", i);
+		snprintf(name, sizeof(name), "f%05u", i);
 		good = find(l, &to, &l->dir, name, &l->files[i]);
 	}
 	if (good && (l->work->needs & LOAD_NEEDS_WORK))

@@ -50,7 +50,7 @@ next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	(void)conn;
 	s->op = LOAD_GETATTR;
-	s->fh = &l->files[load_random(l, LOAD_FILES)];
+	s->fh = &l->files[load_random(l, l->nfiles)];
 }
 
 static void
@@ -60,7 +60,7 @@ next_lookup(struct load *l, unsigned int conn, struct load_slot *s)
 	s->op = LOAD_LOOKUP;
 	s->fh = &l->dir;
 	snprintf(s->name, sizeof(s->name), NAME_FILE,
-	    load_random(l, LOAD_FILES));
+	    load_random(l, l->nfiles));
 }
 
 static void

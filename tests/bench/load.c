@@ -100,6 +100,8 @@ set_work(struct load *l, char *spec)
 		    LOAD_CONNS_MAX, LOAD_SLOTS_MAX);
 	if ((l->work = load_work_find(spec)) == NULL)
 		errx(1, "no workload %s: load -l lists them", spec);
+	if (l->active == 0 || l->active > l->conns)
+		l->active = l->conns;
 }
 
 static void
@@ -164,8 +166,6 @@ parse(struct load *l, int argc, char *argv[])
 	if (optind + 1 != argc || opt.export == NULL)
 		usage();
 	set_work(l, argv[optind]);
-	if (l->active == 0 || l->active > l->conns)
-		l->active = l->conns;
 	set_address(l, address, opt.port);
 }
 

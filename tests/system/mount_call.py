@@ -10,6 +10,8 @@ import socket
 import struct
 import sys
 
+from nfs import bind_from
+
 
 def rpc(sock, stream, prog, vers, proc, body):
     call = struct.pack(">10I", 7, 0, 2, prog, vers, proc, 0, 0, 0, 0) + body
@@ -35,7 +37,7 @@ def connect(address, stream, port, source):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.settimeout(5)
     if source:
-        s.bind(("::" if family == socket.AF_INET6 else "0.0.0.0", source))
+        bind_from(s, "::" if family == socket.AF_INET6 else "0.0.0.0", source)
     s.connect(to)
     return s
 

@@ -17,6 +17,7 @@ the error; the exit status is 0 when the call succeeded.
     list FH               names, READDIRPLUS        setattr FH MODE
     truncate FH SIZE      commit FH                 null
 """
+import errno
 import os
 import socket
 import struct
@@ -39,6 +40,18 @@ class Failed(Exception):
 
 def opaque(data):
     return struct.pack(">I", len(data)) + data + b"\0" * (-len(data) % 4)
+
+
+def bind_from(sock, own, port):
+    """Binds to port, or to the next one that is free: rpcinfo leaves ports
+    below 1024 behind, which nobody can have for a minute."""
+    while True:
+        try:
+            return sock.bind((own, port))
+        except OSError as e:
+            if e.errno != errno.EADDRINUSE or port in (1023, 65535):
+                raise
+            port += 1
 
 
 class Reply:
@@ -101,7 +114,7 @@ class Client:
         self.sock.settimeout(float(os.environ.get("NFS_TIMEOUT", "15")))
         if self.source:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self.sock.bind(("", self.source))
+            bind_from(self.sock, "", self.source)
         self.sock.connect((self.host, self.port))
 
     def exactly(self, n):

@@ -8,13 +8,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "log.h"
+#include "submounts.h"
 #include "util.h"
 
-_Static_assert(EXPORTS_MAX <= JAIL_EXPORTS_MAX, "the jail holds them all");
+_Static_assert(EXPORTS_MAX + SUBMOUNTS_MAX <= JAIL_EXPORTS_MAX,
+    "the jail holds them all");
 
 struct reporter {
 	const char *file;
@@ -107,42 +110,90 @@ is_mounted(const char *path)
 	return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-size_t
-config_jail(const struct exports *ex, struct jail_export out[EXPORTS_MAX])
+/* One export, unless it waits for something to be mounted on it. */
+static bool
+is_wanted(const struct export *e, struct jail_export *out)
 {
 	const struct export_options *o;
-	struct jail_export j;
-	size_t i, k, n = 0;
-	bool mountpoint;
+	bool mountpoint = false;
+	size_t i;
+
+	for (i = 0; i < e->nclients; i++) {
+		o = &e->clients[i].options;
+		out->read_only = out->read_only && !o->rw;
+		mountpoint = mountpoint || o->mountpoint;
+	}
+	if (!mountpoint || is_mounted(e->path))
+		return true;
+	log_warnx("%s: nothing is mounted there; not served until something is "
+		  "and exports are reloaded",
+	    e->path);
+	return false;
+}
+
+static int
+compare_paths(const void *a, const void *b)
+{
+	const struct jail_export *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* What the jail is to hold, sorted; paths are borrowed from both. */
+static size_t
+jail_list(const struct exports *ex, const struct submounts *subs,
+    struct jail_export out[JAIL_EXPORTS_MAX])
+{
+	bool there[EXPORTS_MAX], read_only[EXPORTS_MAX];
+	const struct submount *sub;
+	size_t i, n = 0;
 
 	for (i = 0; i < ex->n; i++) {
-		j = (struct jail_export){ .path = ex->list[i].path,
-			.read_only = true };
-		mountpoint = false;
-		for (k = 0; k < ex->list[i].nclients; k++) {
-			o = &ex->list[i].clients[k].options;
-			j.read_only = j.read_only && !o->rw;
-			j.submounts = j.submounts || o->crossmnt;
-			mountpoint = mountpoint || o->mountpoint;
-		}
-		if (mountpoint && !is_mounted(j.path))
-			log_warnx("%s: nothing is mounted there; not served "
-				  "until something is and exports are reloaded",
-			    j.path);
-		else
-			out[n++] = j;
+		out[n] = (struct jail_export){ .path = ex->list[i].path,
+			.read_only = true,
+			.mount = subs->under[i] };
+		there[i] = is_wanted(&ex->list[i], &out[n]);
+		read_only[i] = out[n].read_only;
+		n += there[i];
 	}
+	for (i = 0; i < subs->n; i++) {
+		sub = &subs->list[i];
+		if (there[sub->index])
+			out[n++] = (struct jail_export){ .path = sub->path,
+				.read_only = read_only[sub->index],
+				.mount = sub->mount };
+	}
+	qsort(out, n, sizeof(out[0]), compare_paths);
 	return n;
 }
 
-bool
-config_reload(struct exports_file *current, const char *file, struct jail *jail)
+struct jail *
+config_jail(const struct exports *ex, struct submounts *subs, bool rootless)
 {
-	struct jail_export list[EXPORTS_MAX];
-	struct exports_file next = { .packed = -1 };
+	struct jail_export list[JAIL_EXPORTS_MAX];
+	struct jail *jail;
 
-	if (!config_load(&next, file, false) ||
-	    jail_update(jail, list, config_jail(next.list, list)) == -1) {
+	submounts_list(subs, ex);
+	jail = jail_new(list, jail_list(ex, subs, list), rootless);
+	submounts_open(subs, jail);
+	return jail;
+}
+
+bool
+config_reload(struct exports_file *current, const char *file, struct jail *jail,
+    struct submounts *subs)
+{
+	static struct submounts found; /* in place of *subs, if all goes well */
+	struct jail_export list[JAIL_EXPORTS_MAX];
+	struct exports_file next = { .packed = -1 };
+	bool good = config_load(&next, file, false);
+
+	if (good) {
+		submounts_list(&found, next.list);
+		good = jail_update(jail, list,
+			   jail_list(next.list, &found, list)) == 0;
+	}
+	if (!good) {
 		log_warnx("exports: not reloaded, the old ones stay in force");
 		exports_file_clear(&next);
 		return false;
@@ -150,6 +201,8 @@ config_reload(struct exports_file *current, const char *file, struct jail *jail)
 	log_diff(current->list, next.list);
 	exports_file_clear(current);
 	*current = next;
+	submounts_open(&found, jail);
+	*subs = found;
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #include "exports_load.h"
 #include "fhandle.h"
 #include "jail.h"
+#include "submounts.h"
 
 /*
  * Loads the file; each problem is one line "/etc/exports:12:34: unknown option
@@ -23,17 +24,19 @@
  */
 bool config_load(struct exports_file *out, const char *file, bool check);
 /*
- * What the jail is to hold; the paths are borrowed from the list. Leaves out,
- * with a warning, a "mountpoint" export while nothing is mounted on it.
+ * A jail that holds the exports and what is mounted inside them, which is filled
+ * in. Leaves out, with a warning, a "mountpoint" export while nothing is
+ * mounted on it.
  */
-size_t config_jail(const struct exports *, struct jail_export[EXPORTS_MAX]);
+struct jail *config_jail(const struct exports *, struct submounts *,
+    bool rootless);
 /*
  * Loads the file again, has the jail hold it and puts it in place of *current;
  * logs "exports: added /srv/x" for each difference. False: logged, and *current
  * stays as it was.
  */
 bool config_reload(struct exports_file *current, const char *file,
-    struct jail *);
+    struct jail *, struct submounts *);
 /* The keys of the handle key file, which is made if missing; fatal if bad. */
 void config_load_key(struct fh_keys *, const char *file);
 

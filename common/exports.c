@@ -172,6 +172,17 @@ exports_speaks(const struct export *e, enum export_names names)
 }
 
 bool
+exports_cross(const struct export *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->nclients; i++)
+		if (e->clients[i].options.crossmnt)
+			return true;
+	return false;
+}
+
+bool
 exports_port_ok(const struct export_client *c, const struct addr *host)
 {
 	return c->options.insecure || host->port < PORT_RESERVED;

@@ -30,7 +30,7 @@
 struct jail_entry {
 	char *path;
 	bool read_only;
-	bool submounts;
+	uint64_t mount;
 	int root;
 };
 
@@ -251,7 +251,7 @@ new_entries(const struct jail_export *list, size_t n)
 	for (i = 0; i < n; i++) {
 		e[i].path = must(strdup(list[i].path));
 		e[i].read_only = list[i].read_only;
-		e[i].submounts = list[i].submounts;
+		e[i].mount = list[i].mount;
 		e[i].root = -1;
 	}
 	return e;
@@ -348,7 +348,7 @@ static bool
 same(const struct jail_entry *e, const struct jail_export *x)
 {
 	return e != NULL && e->root != -1 && e->read_only == x->read_only &&
-	    e->submounts == x->submounts;
+	    e->mount == x->mount;
 }
 
 /* What an update has to do. */

@@ -18,15 +18,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define JAIL_EXPORTS_MAX 1024
+#define JAIL_EXPORTS_MAX 1280
 
 struct jail;
 
 struct jail_export {
 	const char *path; /* absolute and clean, no "..", borrowed */
 	bool read_only; /* no client may write */
-	bool submounts; /* what is mounted inside is visible (crossmnt) */
+	uint64_t mount; /* what it lies on; another than before: mounted anew */
 };
 
 enum jail_kind {

@@ -61,8 +61,7 @@ clone_all(const struct jail_plan *plan, int *trees)
 			continue;
 		e = &plan->add[i];
 		say(plan, JAIL_SAY_TRYING, i, 0, NULL, 0);
-		trees[i] =
-		    jail_mount_clone(e->path, e->read_only, e->submounts);
+		trees[i] = jail_mount_clone(e->path, e->read_only);
 		if (trees[i] != -1)
 			continue;
 		/* not allowed here at all, or is it this path? */

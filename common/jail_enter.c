@@ -105,8 +105,7 @@ enter_own(const char *dir)
 		return -1;
 	if (jail_mount_unshare() == -1)
 		return -1;
-	tree = dir != NULL ? jail_mount_clone(dir, true, false) :
-			     jail_mount_tmpfs();
+	tree = dir != NULL ? jail_mount_clone(dir, true) : jail_mount_tmpfs();
 	if (tree == -1)
 		return -1;
 	failed = jail_mount_pivot(tree);

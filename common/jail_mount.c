@@ -62,17 +62,18 @@ set_flags(int tree, unsigned long long set, bool recursive)
 }
 
 int
-jail_mount_clone(const char *path, bool read_only, bool submounts)
+jail_mount_clone(const char *path, bool read_only)
 {
 	unsigned int flags =
 	    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	bool submounts = false;
 	int fd, tree, saved;
 
 	fd = jail_path_open(path);
 	if (fd == -1)
 		return -1;
-	tree = open_tree(fd, "", flags | (submounts ? AT_RECURSIVE : 0));
-	if (tree == -1 && errno == EINVAL && !submounts) {
+	tree = open_tree(fd, "", flags);
+	if (tree == -1 && errno == EINVAL) {
 		/* a user namespace may not look below what root mounted */
 		submounts = true;
 		tree = open_tree(fd, "", flags | AT_RECURSIVE);

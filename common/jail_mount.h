@@ -13,8 +13,8 @@
 int jail_mount_become_user(void);
 /* O_PATH of a directory, reached through no user's symbolic link (ELOOP). */
 int jail_path_open(const char *path);
-/* A detached copy of the tree at path, with the jail's flags. */
-int jail_mount_clone(const char *path, bool read_only, bool submounts);
+/* A detached copy of what is at path, with the jail's flags. */
+int jail_mount_clone(const char *path, bool read_only);
 /* A detached, writable, small tmpfs. */
 int jail_mount_tmpfs(void);
 /* Mount namespace of our own; nothing propagates in or out. */

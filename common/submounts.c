@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The kernel's list of mounts tells the paths; whether something is mounted
- * there inside the jail is seen by opening it.
- * Runs in: nfsd parent.
+ * One pass over the kernel's list. Of several mounts at one place the last is
+ * the one that is seen.
+ * Runs in: mountd parent, nfsd parent.
  */
-#include <sys/syscall.h>
-
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <sodium.h>
 
 #include "log.h"
 #include "submounts.h"
@@ -35,98 +32,137 @@ unescape(char *text)
 	*out = '\0';
 }
 
-/* The export that lets clients cross, and what of path lies below it. */
-static const struct export *
-crossed(const struct exports *ex, const char *path, const char **below)
+/* Is path the directory above, or below it? */
+static bool
+is_at_or_below(const char *path, const char *above)
 {
-	const struct export *e = exports_find_above(ex, path);
-	size_t i, len;
+	size_t len = strcmp(above, "/") == 0 ? 0 : strlen(above);
 
-	if (e == NULL || strcmp(e->path, path) == 0)
-		return NULL; /* outside, or an export of its own */
-	len = strcmp(e->path, "/") == 0 ? 0 : strlen(e->path);
-	*below = path + len + 1;
-	for (i = 0; i < e->nclients; i++)
-		if (e->clients[i].options.crossmnt)
-			return e;
-	return NULL;
+	return strncmp(path, above, len) == 0 &&
+	    (path[len] == '/' || path[len] == '\0');
 }
 
-static int
-open_below(int root, const char *below)
+static uint64_t
+hash(const char *text)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-		    RESOLVE_NO_MAGICLINKS };
+	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern submount";
+	uint8_t out[crypto_shorthash_BYTES];
+	uint64_t sum;
 
-	return (int)syscall(SYS_openat2, root, below, &how, sizeof(how));
+	crypto_shorthash(out, (const uint8_t *)text, strlen(text), key);
+	memcpy(&sum, out, sizeof(sum));
+	return sum;
+}
+
+/* Depends on the path alone, as the number of an export does. */
+static uint16_t
+id_of(const char *path)
+{
+	uint64_t sum = hash(path);
+	const uint8_t *bytes = (const uint8_t *)&sum;
+	uint16_t id = (uint16_t)(bytes[0] << 8 | bytes[1]);
+
+	return id == 0 ? 1 : id;
 }
 
 static bool
-is_known(const struct fs_submount *subs, size_t n, const char *path)
+is_taken(const struct submounts *s, const struct exports *ex, uint16_t id)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (strcmp(subs[i].path, path) == 0)
+	for (i = 0; i < s->n; i++)
+		if (s->list[i].id == id)
 			return true;
-	return false;
+	return exports_find_id(ex, id) != NULL;
 }
 
-/* One mount point; true when it became a submount. */
-static bool
-take(const struct exports *ex, const struct jail *jail, const char *path,
-    struct fs_submount *sub)
+static struct submount *
+find(struct submounts *s, const char *path)
 {
-	const char *below;
-	const struct export *e = crossed(ex, path, &below);
-	int root;
+	size_t i;
 
-	if (e == NULL || (root = jail_root(jail, e->path)) == -1)
-		return false;
-	sub->root = open_below(root, below);
-	if (sub->root == -1)
-		return false;
-	if (fh_fs_mount(sub->root) == fh_fs_mount(root) ||
-	    strlcpy(sub->path, path, sizeof(sub->path)) >= sizeof(sub->path)) {
-		close(sub->root);
-		return false;
-	}
-	sub->index = (uint32_t)(e - ex->list);
-	return true;
+	for (i = 0; i < s->n; i++)
+		if (strcmp(s->list[i].path, path) == 0)
+			return &s->list[i];
+	return NULL;
 }
 
-size_t
-submounts_find(const struct exports *ex, const struct jail *jail,
-    struct fs_submount subs[FS_SUBMOUNTS_MAX])
+static void
+add(struct submounts *s, const struct exports *ex, const struct export *e,
+    const char *path)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[MOUNT_LINE_MAX], path[MOUNT_LINE_MAX];
-	size_t n = 0;
+	struct submount *sub = &s->list[s->n];
+	uint16_t id = id_of(path);
 
-	if (f == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
-			continue;
-		unescape(path);
-		if (is_known(subs, n, path) || !take(ex, jail, path, &subs[n]))
-			continue;
-		log_info("exports: %s is entered (crossmnt)", path);
-		if (++n == FS_SUBMOUNTS_MAX) {
-			log_warnx("exports: more than %d mounts inside, the "
-				  "rest is not entered",
-			    FS_SUBMOUNTS_MAX);
-			break;
-		}
+	if (s->n == SUBMOUNTS_MAX)
+		log_warnx("exports: %s is not entered: %d mounts inside are "
+			  "the limit",
+		    path, SUBMOUNTS_MAX);
+	else if (is_taken(s, ex, id))
+		log_warnx("exports: %s is not entered: it has the number %u of "
+			  "another (export it by itself, with fsid=)",
+		    path, id);
+	else if (strlcpy(sub->path, path, sizeof(sub->path)) <
+	    sizeof(sub->path)) {
+		sub->index = (uint32_t)(e - ex->list);
+		sub->id = id;
+		sub->root = -1;
+		s->n++;
 	}
-	fclose(f);
-	return n;
+}
+
+/* One mount: which exports lie on it, and does it lie in one? */
+static void
+take(struct submounts *s, const struct exports *ex, const char *path,
+    uint64_t mount)
+{
+	const struct export *e = exports_find_above(ex, path);
+	struct submount *sub;
+	size_t i;
+
+	/* The list is in order: what lies deeper, or above, comes later. */
+	for (i = 0; i < ex->n; i++)
+		if (is_at_or_below(ex->list[i].path, path))
+			s->under[i] = mount;
+	if (e == NULL || strcmp(e->path, path) == 0 || !exports_cross(e))
+		return; /* outside, an export of its own, or not entered */
+	if (find(s, path) == NULL)
+		add(s, ex, e, path);
+	sub = find(s, path);
+	if (sub != NULL)
+		sub->mount = mount;
 }
 
 void
-submounts_close(struct fs_submount *subs, size_t n)
+submounts_list(struct submounts *s, const struct exports *ex)
 {
-	while (n > 0)
-		close(subs[--n].root);
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[MOUNT_LINE_MAX], path[MOUNT_LINE_MAX];
+
+	memset(s, 0, sizeof(*s));
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
+			continue;
+		unescape(path);
+		take(s, ex, path, hash(line));
+	}
+	if (f != NULL)
+		fclose(f);
+}
+
+void
+submounts_open(struct submounts *s, const struct jail *jail)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->n; i++) {
+		s->list[i].root = jail_root(jail, s->list[i].path);
+		if (s->list[i].root == -1)
+			continue; /* the jail has said so */
+		log_info("exports: %s is entered (crossmnt)", s->list[i].path);
+		if (i != n)
+			s->list[n] = s->list[i];
+		n++;
+	}
+	s->n = n;
 }

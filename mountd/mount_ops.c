@@ -43,7 +43,7 @@ open_failed(struct call_ctx *ctx, int error)
 		{ ELOOP, MNTERR_ACCES, "a symbolic link is in the path" },
 		{ EXDEV, MNTERR_ACCES,
 		    "another filesystem is mounted there (export it by "
-		    "itself)" },
+		    "itself, or say crossmnt)" },
 		{ EACCES, MNTERR_ACCES,
 		    "mountd's user cannot reach it (chmod o+x the "
 		    "directories above, or export it by itself)" },
@@ -73,7 +73,8 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	    root->slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
-	} else if ((fd = mount_table_open(root, at->below)) == -1) {
+	} else if ((fd = mount_table_open(root, at->below,
+			at->client->options.crossmnt)) == -1) {
 		status = open_failed(ctx, errno);
 	} else {
 		if (!ctx->state->seal(at->export, names, fd, at->below, fh)) {

@@ -94,14 +94,15 @@ look(int fd, struct statx *sx)
 
 /* May the walk go on from here? Sets errno when not. */
 static bool
-is_step(const struct statx *sx, const struct statx *root, bool last)
+is_step(const struct statx *sx, const struct statx *root, bool last, bool cross)
 {
 	errno = 0;
 	if (S_ISLNK(sx->stx_mode))
 		errno = ELOOP;
-	else if (sx->stx_mnt_id != root->stx_mnt_id ||
-	    sx->stx_dev_major != root->stx_dev_major ||
-	    sx->stx_dev_minor != root->stx_dev_minor)
+	else if (!cross &&
+	    (sx->stx_mnt_id != root->stx_mnt_id ||
+		sx->stx_dev_major != root->stx_dev_major ||
+		sx->stx_dev_minor != root->stx_dev_minor))
 		errno = EXDEV;
 	else if (!last && !S_ISDIR(sx->stx_mode))
 		errno = ENOTDIR;
@@ -116,7 +117,7 @@ is_step(const struct statx *sx, const struct statx *root, bool last)
  * so the worker may call openat(2) with exactly these flags and nothing else.
  */
 int
-mount_table_open(const struct mount_root *root, const char *below)
+mount_table_open(const struct mount_root *root, const char *below, bool cross)
 {
 	char name[NAME_UTF8_MAX + 1];
 	struct statx top, sx;
@@ -143,7 +144,7 @@ mount_table_open(const struct mount_root *root, const char *below)
 			return -1;
 		below += len + (below[len] == '/');
 		if (look(fd, &sx) == -1 ||
-		    !is_step(&sx, &top, *below == '\0')) {
+		    !is_step(&sx, &top, *below == '\0', cross)) {
 			close_keeping_errno(fd);
 			return -1;
 		}

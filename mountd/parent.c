@@ -34,6 +34,8 @@ struct parent {
 	struct exports_file file;
 	struct jail *jail;
 	struct seal_export seals[EXPORTS_MAX]; /* as file.list */
+	struct submounts subs;
+	struct seal_export sub_seals[SUBMOUNTS_MAX]; /* as subs */
 	struct fh_keys keys;
 	struct listen_set sockets;
 	struct registration *registration;
@@ -56,6 +58,9 @@ send_exports(struct parent *p)
 	size_t i;
 	int root;
 
+	for (i = 0; i < p->subs.n; i++)
+		seal_submount(&p->sub_seals[i], &p->subs.list[i],
+		    &ex->list[p->subs.list[i].index]);
 	(void)role_send(p->worker, MOUNTD_EXPORTS, NULL, 0, &p->file.packed, 1);
 	for (i = 0; i < ex->n; i++) {
 		root = jail_root(p->jail, ex->list[i].path);
@@ -127,12 +132,21 @@ save_list(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		log_warn("%s: the mount list is not saved", p->list_file);
 }
 
-/* Index of the export in our list; NULL: the worker made it up. */
+/*
+ * The export, or what is mounted inside it, where fd lies; NULL: the worker
+ * made it up.
+ */
 static const struct seal_export *
-find_seal(const struct parent *p, uint16_t id)
+find_seal(const struct parent *p, uint16_t id, int fd)
 {
 	const struct export *e = exports_find_id(p->file.list, id);
+	uint64_t mount_id = fh_fs_mount(fd);
+	size_t i;
 
+	for (i = 0; e != NULL && i < p->subs.n; i++)
+		if (p->sub_seals[i].conf == e &&
+		    p->sub_seals[i].mount_id == mount_id)
+			return &p->sub_seals[i];
 	return e == NULL ? NULL : &p->seals[e - p->file.list->list];
 }
 
@@ -144,8 +158,8 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 	struct mountd_seal ask;
 
 	memcpy(&ask, msg->data, sizeof(ask));
-	answer = seal_descriptor(find_seal(p, ask.export_id), &ask, msg->fds[0],
-	    &p->keys);
+	answer = seal_descriptor(find_seal(p, ask.export_id, msg->fds[0]), &ask,
+	    msg->fds[0], &p->keys);
 	if (ipc_send(p->seal_pair[0], MOUNTD_SEALED, &answer, sizeof(answer),
 		NULL, 0) == -1)
 		role_restart(p->worker, "does not read its handles");
@@ -288,7 +302,7 @@ reload(void *arg)
 	struct parent *p = arg;
 
 	notify_reloading();
-	if (config_reload(&p->file, p->m->d.exports_file, p->jail)) {
+	if (config_reload(&p->file, p->m->d.exports_file, p->jail, &p->subs)) {
 		send_exports(p);
 		if (jail_needs_restart(p->jail))
 			role_restart(p->worker,
@@ -317,16 +331,13 @@ prepare_registration(struct parent *p)
 static void
 prepare(struct parent *p)
 {
-	struct jail_export list[EXPORTS_MAX];
-
 	if (!config_load(&p->file, p->m->d.exports_file, false))
 		fatalx("%s: not usable, see above", p->m->d.exports_file);
 	config_load_key(&p->keys, p->m->d.key_file);
 	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);
-	p->jail =
-	    jail_new(list, config_jail(p->file.list, list), p->m->d.rootless);
+	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
 	p->list = mount_list_new();
 	p->base = event_base_new();
 	if (p->list == NULL || p->base == NULL)

@@ -31,8 +31,10 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 		return;
 	}
 	s->conf = e;
+	s->path = e->path;
+	s->id = e->id;
 	s->mount_id = fh_fs_mount(root);
-	m->slow = !fh_fs_is_fast(&s->fs);
+	m->slow = !fh_fs_is_fast(&s->fs) || exports_cross(e);
 	for (i = 0; i < nitems(dialects); i++) {
 		if (!exports_speaks(e, dialects[i]))
 			continue;
@@ -46,6 +48,23 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 	}
 }
 
+void
+seal_submount(struct seal_export *s, const struct submount *sub,
+    const struct export *e)
+{
+	memset(s, 0, sizeof(*s));
+	if (fh_fs_probe(&s->fs, sub->root) == -1) {
+		log_warn("%s: not served", sub->path);
+		return;
+	}
+	s->conf = e;
+	s->path = sub->path;
+	s->id = sub->id;
+	/* "/" is the only path that ends with a slash */
+	s->above = strlen(sub->path) - strlen(e->path) - (e->path[1] != '\0');
+	s->mount_id = fh_fs_mount(sub->root);
+}
+
 /* Where files are named by their names: along the way the worker took. */
 static bool
 name_plain(const struct seal_export *s, const struct mountd_seal *ask,
@@ -56,6 +75,10 @@ name_plain(const struct seal_export *s, const struct mountd_seal *ask,
 	struct fh_id id, parent;
 	size_t len;
 
+	if (strlen(at) < s->above)
+		return false;
+	at += s->above;
+	at += *at == '/';
 	fh_fs_name_id(NULL, "", &id);
 	while (*at != '\0') {
 		len = strcspn(at, "/");
@@ -68,7 +91,7 @@ name_plain(const struct seal_export *s, const struct mountd_seal *ask,
 		at += len;
 		at += *at == '/';
 	}
-	fh_fs_from_id(&id, s->conf->id, ask->utf16, plain);
+	fh_fs_from_id(&id, s->id, ask->utf16, plain);
 	return true;
 }
 
@@ -91,9 +114,9 @@ seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
 	if (s->fs.naming == FH_BY_NAME)
 		answer.good = name_plain(s, ask, &plain);
 	else
-		answer.good = fh_fs_plain(&s->fs, fd, s->conf->id, ask->utf16,
+		answer.good = fh_fs_plain(&s->fs, fd, s->id, ask->utf16,
 				  s->mount_id, &plain) == 0;
 	if (answer.good)
-		fh_seal(&answer.fh, &plain, s->conf->path, keys);
+		fh_seal(&answer.fh, &plain, s->path, keys);
 	return answer;
 }

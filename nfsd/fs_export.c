@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "fs_export.h"
 #include "inode_table.h"
 #include "util.h"
@@ -65,10 +63,9 @@ fill(struct fs_export *e, const struct export *conf, int root, bool probe)
 	e->mount = -1;
 	e->fsid = fsid_of(conf);
 	pthread_mutex_init(&e->lock, NULL);
-	for (i = 0; i < conf->nclients; i++) {
-		e->cross = e->cross || conf->clients[i].options.crossmnt;
+	e->cross = exports_cross(conf);
+	for (i = 0; i < conf->nclients; i++)
 		e->writable = e->writable || conf->clients[i].options.rw;
-	}
 	look_at_root(e, probe);
 }
 
@@ -86,28 +83,14 @@ find_id(const struct fs_exports *x, uint16_t id)
 	return NULL;
 }
 
-static uint16_t
-submount_id(const char *path)
-{
-	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern submount";
-	uint8_t out[crypto_shorthash_BYTES];
-	uint16_t id;
-
-	crypto_shorthash(out, (const uint8_t *)path, strlen(path), key);
-	id = (uint16_t)(out[0] << 8 | out[1]);
-	return id == 0 ? 1 : id;
-}
-
-/* Adds a submount, unless its id is taken: then it cannot be entered. */
+/* Without memory it cannot be entered. */
 static void
-add_submount(struct fs_exports *x, const struct fs_submount *sub, bool probe)
+add_submount(struct fs_exports *x, const struct submount *sub, bool probe)
 {
 	struct fs_export *e = &x->list[x->n], *outer = &x->list[sub->index];
-	uint16_t id = submount_id(sub->path);
 	char *path = strdup(sub->path);
 
-	if (path == NULL || find_id(x, id) != NULL) {
-		free(path);
+	if (path == NULL) {
 		close(sub->root);
 		return;
 	}
@@ -115,15 +98,15 @@ add_submount(struct fs_exports *x, const struct fs_submount *sub, bool probe)
 	e->outer = outer;
 	e->own_path = path;
 	e->path = path;
-	e->id = id;
+	e->id = sub->id;
 	/* Not the number of any export: those begin with another word. */
-	e->fsid = 0x7375620000000000 | id; /* "sub" */
+	e->fsid = 0x7375620000000000 | sub->id; /* "sub" */
 	x->n++;
 }
 
 struct fs_exports *
 fs_exports_new(struct exports *conf, const int *roots,
-    const struct fs_submount *subs, size_t nsubs, bool probe)
+    const struct submount *subs, size_t nsubs, bool probe)
 {
 	static _Atomic uint32_t generation;
 	struct fs_exports *x = calloc(1, sizeof(*x));

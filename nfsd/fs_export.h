@@ -19,23 +19,12 @@
 
 #include "exports.h"
 #include "fhandle_fs.h"
+#include "submounts.h"
 
 struct inode_table;
 
-#define FS_SUBMOUNTS_MAX 256 /* filesystems entered because of crossmnt */
-
 #define FS_SLOW_NS     2000000u /* an operation in the loop that took longer */
 #define FS_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
-
-/*
- * A filesystem mounted inside an export with crossmnt is an export of its own,
- * with the clients of the one it lies in.
- */
-struct fs_submount {
-	uint32_t index; /* of that one */
-	char path[EXPORTS_PATH_MAX + 1]; /* in full */
-	int root;
-};
 
 struct fs_export {
 	const struct export *conf;
@@ -74,7 +63,7 @@ struct fs_exports {
  * memory; then nothing was taken.
  */
 struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
-    const struct fs_submount *subs, size_t nsubs, bool probe);
+    const struct submount *subs, size_t nsubs, bool probe);
 /* One more user; one less, and the last frees. */
 struct fs_exports *fs_exports_use(struct fs_exports *);
 void fs_exports_done(struct fs_exports *);

@@ -61,9 +61,9 @@ void
 intake_submount(void *intake, struct ipc_message *m)
 {
 	struct intake *in = intake;
-	struct fs_submount *sub;
+	struct submount *sub;
 
-	if (in->next == NULL || in->nsubs == FS_SUBMOUNTS_MAX)
+	if (in->next == NULL || in->nsubs == SUBMOUNTS_MAX)
 		fatalx("parent: a submount without export");
 	sub = &in->subs[in->nsubs];
 	memcpy(sub, m->data, sizeof(*sub));

@@ -19,7 +19,7 @@ struct intake {
 	void (*serve)(struct fs_exports *);
 	struct exports *next; /* being built */
 	int roots[EXPORTS_MAX];
-	struct fs_submount subs[FS_SUBMOUNTS_MAX];
+	struct submount subs[SUBMOUNTS_MAX];
 	size_t nsubs;
 };
 
@@ -39,7 +39,7 @@ void intake_serve(void *intake, struct ipc_message *);
 	[NFSD_SETUP]    = { "setup",    sizeof(struct nfsd_setup), sizeof(struct nfsd_setup), 0, 0, intake_setup }, \
 	[NFSD_EXPORTS]  = { "exports",  0, 0, 1, 1, intake_exports }, \
 	[NFSD_ROOT]     = { "root",     sizeof(struct nfsd_roots), sizeof(struct nfsd_roots), 1, NFSD_ROOTS, intake_root }, \
-	[NFSD_SUBMOUNT] = { "submount", sizeof(struct fs_submount), sizeof(struct fs_submount), 1, 1, intake_submount }, \
+	[NFSD_SUBMOUNT] = { "submount", sizeof(struct submount), sizeof(struct submount), 1, 1, intake_submount }, \
 	[NFSD_SERVE]    = { "serve",    0, 0, 0, 0, intake_serve }
 /* clang-format on */
 

@@ -38,7 +38,7 @@ enum nfsd_message {
 	NFSD_SETUP, /* struct nfsd_setup */
 	NFSD_EXPORTS, /* the packed file */
 	NFSD_ROOT, /* struct nfsd_roots and its descriptors */
-	NFSD_SUBMOUNT, /* struct fs_submount and its descriptor */
+	NFSD_SUBMOUNT, /* struct submount and its descriptor */
 	NFSD_SERVE, /* the exports are complete: serve them */
 	NFSD_CHANNELS, /* to the broker, one for each thread of a worker */
 	NFSD_STOP,

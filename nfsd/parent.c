@@ -22,7 +22,6 @@
 #include "parent_stats.h"
 #include "register.h"
 #include "stats.h"
-#include "submounts.h"
 #include "util.h"
 
 #define EACH_WORKER(i, p)                                                      \
@@ -40,8 +39,7 @@ static struct parent {
 	struct role_child *broker;
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
-	struct fs_submount subs[FS_SUBMOUNTS_MAX];
-	size_t nsubs;
+	struct submounts subs;
 	int verifier; /* memory the workers share */
 	struct parent_stats stats;
 	unsigned int nready;
@@ -77,9 +75,9 @@ send_submounts(struct role_child *child)
 {
 	size_t i;
 
-	for (i = 0; i < self.nsubs; i++)
-		(void)role_send(child, NFSD_SUBMOUNT, &self.subs[i],
-		    sizeof(self.subs[i]), &self.subs[i].root, 1);
+	for (i = 0; i < self.subs.n; i++)
+		(void)role_send(child, NFSD_SUBMOUNT, &self.subs.list[i],
+		    sizeof(self.subs.list[i]), &self.subs.list[i].root, 1);
 }
 
 static void
@@ -292,18 +290,10 @@ choose_mode(void)
 }
 
 static void
-find_submounts(void)
-{
-	submounts_close(self.subs, self.nsubs);
-	self.nsubs = submounts_find(self.file.list, self.jail, self.subs);
-}
-
-static void
 use_exports(void)
 {
 	unsigned int i;
 
-	find_submounts();
 	if (choose_mode())
 		restart_all("the exports need another mode");
 	else if (jail_needs_restart(self.jail))
@@ -319,7 +309,8 @@ static void
 reload(void *arg UNUSED)
 {
 	notify_reloading();
-	if (config_reload(&self.file, self.n->d.exports_file, self.jail))
+	if (config_reload(&self.file, self.n->d.exports_file, self.jail,
+		&self.subs))
 		use_exports();
 	notify_ready();
 }
@@ -354,8 +345,6 @@ bind_sockets(void)
 static void
 prepare(void)
 {
-	struct jail_export list[EXPORTS_MAX];
-
 	if (!config_load(&self.file, self.n->d.exports_file, false))
 		fatalx("%s: not usable, see above", self.n->d.exports_file);
 	config_load_key(&self.keys, self.n->d.key_file);
@@ -365,9 +354,7 @@ prepare(void)
 	if (self.verifier == -1)
 		fatal("shared memory");
 	daemon_detach(&self.n->d);
-	self.jail = jail_new(list, config_jail(self.file.list, list),
-	    self.n->d.rootless);
-	find_submounts();
+	self.jail = config_jail(self.file.list, &self.subs, self.n->d.rootless);
 	self.n->setup.mode = (enum fs_mode) - 1; /* so that it is said */
 	(void)choose_mode();
 	self.base = event_base_new();

@@ -46,9 +46,30 @@ is "$(nfs rename "$s" file "$c" file)" XDEV 'crossmnt: nothing is moved over'
 is "$(nfs link "$f" "$c" file)" XDEV 'crossmnt: nor linked'
 is "$(nfs -u 1000 create "$s" made 644 | cut -c1-2)" "${f:0:2}" \
 	'crossmnt: files are made there'
+is "$(nfs mnt "$T/cross/sub")" "$s" 'crossmnt: its path can be mounted'
+is "$(nfs mnt "$T/cross/sub/deep")" "$(nfs lookup "$s" deep)" 'crossmnt: and what is below'
+is "$(nfs mnt "$T/plain/sub/deep")" NOENT 'without crossmnt it cannot'
 stop nfsd
-start nfsd -p 2049 && wait_for 10 nfs null
+start nfsd -p 2049 -w 1 && wait_for 10 nfs null
 is "$(nfs read "$f" 0 9)" inside 'crossmnt: handles last'
+
+# What is mounted later is entered after a reload, what is gone is gone.
+holds() { [ "$(nfs list "$(nfs lookup "$c" new)")" = "$1" ]; }
+mounts() { [ "$(nfs mnt "$1")" = "$2" ]; }
+mkdir "$T/cross/new"
+mount -t tmpfs -o mode=777 none "$T/cross/new"
+echo new >"$T/cross/new/file"
+check 'a later mount is not seen by itself' holds '. ..'
+kill -HUP "${pid[nfsd]}" "${pid[mountd]}"
+check 'a later mount is entered after a reload' wait_for 10 holds '. .. file'
+n=$(nfs lookup "$c" new)
+is "$(nfs read "$(nfs lookup "$n" file)" 0 9)" new 'with its files'
+check 'its path can be mounted' wait_for 10 mounts "$T/cross/new" "$n"
+is "$(nfs read "$f" 0 9)" inside 'handles of before are good'
+umount "$T/cross/new"
+kill -HUP "${pid[nfsd]}" "${pid[mountd]}"
+check 'an unmounted one is left after a reload' wait_for 10 holds '. ..'
+is "$(nfs getattr "$n")" BADHANDLE 'its handles are worth nothing'
 
 # An export inside an export has its own handles and options.
 o=$(nfs mnt "$T/outer")

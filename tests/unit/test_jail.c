@@ -172,10 +172,10 @@ flags_are_set(const struct jail *jail, const char *path)
 static void
 test_mounts(void)
 {
-	struct jail_export list[] = { { media, true, false },
-		{ srv, false, false }, { nested, true, false } };
-	struct jail_export more[] = { { later, false, false },
-		{ srv, false, false }, { nested, true, false } };
+	struct jail_export list[] = { { media, true, 0 },
+		{ srv, false, 0 }, { nested, true, 0 } };
+	struct jail_export more[] = { { later, false, 0 },
+		{ srv, false, 0 }, { nested, true, 0 } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	int before;
 
@@ -210,7 +210,7 @@ test_mounts(void)
 static void
 test_moved_out(void)
 {
-	struct jail_export list[] = { { srv, false, false } };
+	struct jail_export list[] = { { srv, false, 0 } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	struct jail_view view;
 	char out[256], in[256];
@@ -237,8 +237,8 @@ static void
 test_absent(void)
 {
 	char gone[256];
-	struct jail_export list[] = { { gone, false, false },
-		{ srv, false, false } };
+	struct jail_export list[] = { { gone, false, 0 },
+		{ srv, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(gone, sizeof(gone), "%s/absent", base);
@@ -257,9 +257,9 @@ static void
 test_links(void)
 {
 	char absolute[256], there[256], up[256], loop[256], user[256];
-	struct jail_export list[] = { { absolute, false, false },
-		{ loop, false, false }, { up, false, false },
-		{ user, false, false } };
+	struct jail_export list[] = { { absolute, false, 0 },
+		{ loop, false, 0 }, { up, false, 0 },
+		{ user, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
@@ -285,9 +285,9 @@ test_links(void)
 static void
 test_user(void)
 {
-	struct jail_export list[] = { { srv, false, false } };
-	struct jail_export more[] = { { later, false, false },
-		{ srv, false, false } };
+	struct jail_export list[] = { { srv, false, 0 } };
+	struct jail_export more[] = { { later, false, 0 },
+		{ srv, false, 0 } };
 	int status;
 	pid_t pid = fork();
 
@@ -358,8 +358,8 @@ lose_sys_admin(void)
 static void
 test_chroot(void)
 {
-	struct jail_export list[] = { { media, false, false },
-		{ srv, false, false } };
+	struct jail_export list[] = { { media, false, 0 },
+		{ srv, false, 0 } };
 	struct jail_view view;
 	struct jail *jail;
 	int status;

@@ -143,6 +143,19 @@ clear_result(struct jail_result *r, size_t n)
 	r->done = false;
 }
 
+/*
+ * There is no child. At start that is the end, as less protection would be the
+ * price of going on; later the exports stay as they are.
+ */
+static ssize_t
+give_up(const struct jail_plan *plan, struct jail_result *r)
+{
+	if (plan->mount_space == -1)
+		fatal("jail");
+	r->error = errno;
+	return -1;
+}
+
 /* Runs the child once. Same return as hear(). */
 static ssize_t
 run_once(struct jail_plan *plan, struct jail_result *r)
@@ -153,10 +166,14 @@ run_once(struct jail_plan *plan, struct jail_result *r)
 
 	clear_result(r, plan->nadd);
 	if (ipc_pair(pair) == -1)
-		fatal("jail: socketpair");
+		return give_up(plan, r);
 	pid = fork();
-	if (pid == -1)
-		fatal("jail: fork");
+	if (pid == -1) {
+		stuck = give_up(plan, r);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+		return stuck;
+	}
 	if (pid == 0) {
 		plan->channel = pair[1];
 		jail_build(plan);

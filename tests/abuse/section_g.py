@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """G. Numbers."""
 import os
+import signal
 import struct
 
 from faults import Trouble
@@ -226,6 +227,8 @@ def inject(w, s, daemon, role, name, error, when):
     if daemon == "nfsd" and role == "worker" and name in DIRECT and \
             when == "1+" and trouble.hits and error != "EINTR":
         w.equal(session.answers.get(DIRECT[name]), MAPPED[error], what)
+    if not trouble.hits:
+        print(f"# {what}: no hit: {session.answers}")
     return trouble.hits
 
 
@@ -250,6 +253,29 @@ def stable_errors(w, s):
     c.transport.close()
 
 
+def failing_reload(w, s):
+    """A reload that the parent cannot do leaves everything as it is."""
+    os.mkdir(s.dir + "/more")
+    both = "\n".join(f"{s.dir}/{name} 127.0.0.0/8(rw,insecure)"
+                     for name in ("rw", "more"))
+    s.write_exports(both)
+    for daemon in ("mountd", "nfsd"):
+        for what in ("clone:error=EAGAIN", "socketpair:error=EMFILE",
+                     "memfd_create:error=ENOMEM", "openat:error=EMFILE"):
+            process = s.processes[daemon]
+            before = s.log(daemon).count("not reloaded")
+            with Trouble(process.pid, what + ":when=1"):
+                process.send_signal(signal.SIGHUP)
+                w.true(eventually(lambda d=daemon, n=before:
+                                  s.log(d).count("not reloaded") > n, 15),
+                       f"{daemon}: {what}: not a word")
+            w.equal(process.poll(), None, f"{daemon}: {what}")
+            w.true(eventually(s.works, 10), f"{daemon}: {what}: not served")
+        process.send_signal(signal.SIGHUP)
+        w.true(eventually(lambda d=daemon: "added" in s.log(d), 10),
+               f"{daemon}: the reload without trouble")
+
+
 def plan(w, name):
     """(error, when) of all runs for a system call."""
     for error in MAPPED if w.long else ("EIO",):
@@ -268,6 +294,7 @@ def errors(w):
                 flags={"portmapd": ("-o", "datagrams-per-second=0")}) as s:
         os.mkdir(s.dir + "/rw/sub")
         stable_errors(w, s)
+        failing_reload(w, s)
         for (daemon, role), names in CALLS.items():
             for name in names:
                 hits = sum(inject(w, s, daemon, role, name, error, when)

@@ -145,12 +145,20 @@ class Server(World):
             return False
 
     def role(self, daemon, name):
-        """The pid of a role."""
-        for pid in descendants(self.processes[daemon].pid):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if f.read().startswith(f"{daemon}: {name}".encode()):
-                    return pid
-        raise Failure(f"{daemon} has no {name}")
+        """The pid of a role; it may be on its way."""
+        found = []
+
+        def look():
+            try:
+                for pid in descendants(self.processes[daemon].pid):
+                    with open(f"/proc/{pid}/cmdline", "rb") as f:
+                        if f.read().startswith(f"{daemon}: {name}".encode()):
+                            found.append(pid)
+            except OSError:  # a process ended while we looked
+                pass
+            return found
+        self.true(eventually(look, 15), f"{daemon} has no {name}")
+        return found[0]
 
     def settle(self):
         """Waits until all serve and their processes stay the same."""

@@ -5,7 +5,7 @@ import os
 import socket
 
 from harness import Failure
-from wire import (MOUNT, NFS, OK, PMAP, Closed, Nfs2, Nfs3, auth_sys, call,
+from wire import (EXIST, MOUNT, NFS, OK, PMAP, Closed, Nfs2, Nfs3, auth_sys, call,
                   opaque, sattr2, u32)
 
 # RFC 1813, 2.6; of version 2 a part.
@@ -27,13 +27,14 @@ class Session:
         self.tag = f"s{Session.number}"
         self.path = f"{server.dir}/rw/{self.tag}"
         self.answers = {}  # status by step
+        self.again = False  # the last step was asked a second time
         self.transport = None
 
     # ---- one call: an answer, or an end of the connection, never silence
 
     def ask(self, step, action):
         """The reply, or None when the connection ended."""
-        for _ in range(2):
+        for self.again in (False, True):
             try:
                 if self.transport is None:
                     self.transport = self.server.tcp(NFS, timeout=10)
@@ -97,6 +98,8 @@ class Session:
 
     def make(self, root):
         reply = self.v3("MKDIR", "mkdir", root, self.tag)
+        if self.answers["MKDIR"] == EXIST and not self.again:
+            raise Failure("MKDIR was done twice")
         self.promise(reply, "MKDIR", lambda: os.path.isdir(self.path))
         return getattr(reply, "fh", None)
 

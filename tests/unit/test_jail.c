@@ -172,10 +172,10 @@ flags_are_set(const struct jail *jail, const char *path)
 static void
 test_mounts(void)
 {
-	struct jail_export list[] = { { media, true, 0 },
-		{ srv, false, 0 }, { nested, true, 0 } };
-	struct jail_export more[] = { { later, false, 0 },
-		{ srv, false, 0 }, { nested, true, 0 } };
+	struct jail_export list[] = { { media, true, 0 }, { srv, false, 0 },
+		{ nested, true, 0 } };
+	struct jail_export more[] = { { later, false, 0 }, { srv, false, 0 },
+		{ nested, true, 0 } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	int before;
 
@@ -237,8 +237,7 @@ static void
 test_absent(void)
 {
 	char gone[256];
-	struct jail_export list[] = { { gone, false, 0 },
-		{ srv, false, 0 } };
+	struct jail_export list[] = { { gone, false, 0 }, { srv, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(gone, sizeof(gone), "%s/absent", base);
@@ -258,8 +257,7 @@ test_links(void)
 {
 	char absolute[256], there[256], up[256], loop[256], user[256];
 	struct jail_export list[] = { { absolute, false, 0 },
-		{ loop, false, 0 }, { up, false, 0 },
-		{ user, false, 0 } };
+		{ loop, false, 0 }, { up, false, 0 }, { user, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
@@ -286,8 +284,7 @@ static void
 test_user(void)
 {
 	struct jail_export list[] = { { srv, false, 0 } };
-	struct jail_export more[] = { { later, false, 0 },
-		{ srv, false, 0 } };
+	struct jail_export more[] = { { later, false, 0 }, { srv, false, 0 } };
 	int status;
 	pid_t pid = fork();
 
@@ -358,8 +355,7 @@ lose_sys_admin(void)
 static void
 test_chroot(void)
 {
-	struct jail_export list[] = { { media, false, 0 },
-		{ srv, false, 0 } };
+	struct jail_export list[] = { { media, false, 0 }, { srv, false, 0 } };
 	struct jail_view view;
 	struct jail *jail;
 	int status;

@@ -2,11 +2,16 @@
 /*
  * Coverage of children that cannot write their counters: in a jail, as another
  * user, under Landlock. The files are opened once at start and stay open; a
- * child writes before it ends, executes or is sealed. Linked into the cover
- * variant only (the linker's --wrap).
+ * child writes before it ends, executes, is sealed, or is killed by its parent,
+ * which gives it a moment for that. Linked into the cover variant only (the
+ * linker's --wrap).
  * Runs in: make cover.
  */
+#include <sys/wait.h>
+
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +22,7 @@
 
 #define COVER_FILES_MAX 300
 #define COVER_FD	600 /* out of the way of what tests count */
+#define COVER_KILL_MS	3000 /* for a child to write before it is killed */
 
 void __gcov_dump(void);
 void __gcov_reset(void);
@@ -26,6 +32,8 @@ void __real__exit(int) __attribute__((noreturn));
 void __wrap__exit(int) __attribute__((noreturn));
 int __real_execv(const char *, char *const[]);
 int __wrap_execv(const char *, char *const[]);
+int __real_kill(pid_t, int);
+int __wrap_kill(pid_t, int);
 int __real_seccomp_load(const scmp_filter_ctx);
 int __wrap_seccomp_load(const scmp_filter_ctx);
 
@@ -73,12 +81,6 @@ __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
-static void __attribute__((constructor)) start(void)
-{
-	__gcov_dump();
-	__gcov_reset();
-}
-
 static bool sealed; /* no call that libgcov makes is permitted any more */
 
 static void
@@ -88,6 +90,43 @@ flush(void)
 		return;
 	__gcov_dump();
 	__gcov_reset();
+}
+
+static void
+on_kill(int number)
+{
+	(void)number;
+	flush();
+	(void)__real_kill(getpid(), SIGKILL);
+}
+
+static void __attribute__((constructor)) start(void)
+{
+	struct sigaction action = { .sa_handler = on_kill };
+
+	(void)sigaction(SIGUSR2, &action, NULL);
+	flush();
+}
+
+static bool
+has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
+	    -1 ||
+	    info.si_pid == pid;
+}
+
+int
+__wrap_kill(pid_t pid, int number)
+{
+	int ms;
+
+	if (number == SIGKILL && pid > 0 && __real_kill(pid, SIGUSR2) == 0)
+		for (ms = 0; ms < COVER_KILL_MS && !has_ended(pid); ms += 10)
+			(void)poll(NULL, 0, 10);
+	return __real_kill(pid, number);
 }
 
 void

@@ -66,7 +66,7 @@ has_connections(const struct stub_server *s, unsigned int n)
 {
 	int64_t deadline;
 
-	deadline = stub_ms() + 10000;
+	deadline = stub_ms() + 60000;
 	while (stub_connections(s) != n && stub_ms() < deadline)
 		usleep(1000);
 	return stub_connections(s) == n;
@@ -247,7 +247,7 @@ test_unsent_total(void)
 		for (j = 0; j < 10; j++)
 			(void)send(fds[i], msg, len + 4, MSG_NOSIGNAL);
 	}
-	deadline = stub_ms() + 10000;
+	deadline = stub_ms() + 60000;
 	while (stub_closed(&s) == 0 && stub_ms() < deadline)
 		usleep(1000);
 	cmp_ok(stub_closed(&s), ">", 0,

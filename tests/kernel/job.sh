@@ -3,15 +3,17 @@
 #
 # Mounts the server twice (as two clients would, each with a cache of its own)
 # and runs workloads. One line each on the console: "@@ pass NAME SECONDS" or
-# "@@ fail NAME SECONDS"; everything else is explanation.
+# "@@ fail NAME SECONDS"; everything else is explanation. WORK is their names,
+# NAME*SCALE when one is to be done at another scale than the rest.
 # From the environment: SERVER EXPORT VERS PROTO CACHE WORK SCALE BIN HERE
 # Runs in: the guest.
 set -u
 export MNT=/mnt/a MNT2=/mnt/b VERS PROTO CACHE SCALE BIN HERE
 o=vers=$VERS,proto=$PROTO,nolock,hard,nosharecache,addr=$SERVER,mountaddr=$SERVER
-o+=,mountproto=$PROTO,timeo=${TIMEO:-100}
+o+=,mountproto=$PROTO
+# more patience than usual where a slow guest would break the connection
+[ "$PROTO" = udp ] || o+=,timeo=100
 [ "$CACHE" = ac ] || o+=,noac
-[ -z "${OPTS:-}" ] || o+=,$OPTS
 
 for m in "$MNT" "$MNT2"; do
 	mkdir -p "$m"
@@ -27,12 +29,15 @@ echo "@@ mounted $(cut -d' ' -f1 /proc/uptime)"
 
 now() { cut -d' ' -f1 /proc/uptime; }
 bad=0
-for w in $WORK; do
+set -f # no names of files for NAME*SCALE
+for item in $WORK; do
+	w=${item%\**}
+	case $item in *\**) n=${item#*\*} ;; *) n=$SCALE ;; esac
 	begin=$(now)
 	echo "@@ run $w"
 	export D=$MNT/$w D2=$MNT2/$w
 	rm -rf "$D"
-	if mkdir "$D" && (cd "$D" && bash -eu "$HERE/loads/$w.sh"); then
+	if mkdir "$D" && (cd "$D" && SCALE=$n bash "$HERE/load.sh" "$w"); then
 		r=pass
 	else
 		r=fail bad=1

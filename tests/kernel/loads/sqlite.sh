@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-# shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2164
-# Transactions, roll-back, growth and shrinking; nolock: one client.
+# shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2154,SC2164
+# sqlite: transactions, roll-back, growth and shrinking; nolock: one client.
 db="file:$D/t.db?nolock=1"
 sql() { sqlite3 "$db" "$@"; }
 sql 'create table t(i integer primary key, x text); create index ix on t(x);'
@@ -17,5 +17,5 @@ sql "begin; with recursive c(n) as (select 100000 union all select n+1 from c li
 sql "delete from t where i % 3 = 0; vacuum;"
 [ "$(sql 'pragma integrity_check')" = ok ]
 sum=$(sql 'select sum(i), count(*) from t')
-echo 3 >/proc/sys/vm/drop_caches
+cold
 [ "$(sql 'select sum(i), count(*) from t')" = "$sum" ]

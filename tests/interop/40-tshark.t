@@ -6,6 +6,8 @@
 . "${0%/*}/../system/lib.sh"
 need tshark tshark nfs-ls libnfs-utils showmount nfs-common
 private "$@"
+# shellcheck source=tests/interop/tshark.sh
+. "$top/tests/interop/tshark.sh"
 load=$(built bench)/load
 player=$(built player)/player
 [ -x "$load" ] || skip_all "$load is not built"
@@ -14,33 +16,6 @@ mkdir "$T/x" "$T/m" && chmod 777 "$T/x"
 head -c 100000 /dev/urandom >"$T/m/曲"
 chmod -R a+rX "$T/m"
 
-capture() { # NAME COMMAND...: what the command makes go over the loopback
-	local file=$T/$1.pcap n
-	shift
-	tshark -q -i lo -w "$file" 2>"$T/tshark.err" &
-	n=$!
-	wait_for 20 grep -q 'Capturing' "$T/tshark.err"
-	wait_for 10 test -s "$file"
-	"$@" >"$T/capture.out" 2>&1
-	# let it write what it has
-	local size=-1
-	while [ "$size" != "$(stat -c %s "$file")" ]; do
-		size=$(stat -c %s "$file")
-		sleep 0.3
-	done
-	kill -INT $n
-	wait $n 2>/dev/null
-}
-judge() { # NAME DESCRIPTION LEAST-NUMBER-OF-PACKETS
-	local seen bad
-	seen=$(tshark -r "$T/$1.pcap" -Y rpc 2>/dev/null | wc -l)
-	[ "$seen" -ge "$3" ]
-	ok $? "$2: $seen RPC packets" || diag "$(head -c 2000 "$T/capture.out" | tr -d '\0')"
-	bad=$(tshark -r "$T/$1.pcap" -o tcp.check_checksum:FALSE \
-	    -Y '_ws.malformed || (_ws.expert.severity >= 0x800000 && rpc)' \
-	    2>/dev/null | head -n 5)
-	is "$bad" '' "$2: nothing malformed"
-}
 tern_start "$T/x 127.0.0.1(rw,insecure,no_root_squash)
 $T/m 127.0.0.1(ro,insecure,names=utf16le,alias=/C/)"
 

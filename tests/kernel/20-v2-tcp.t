@@ -10,10 +10,10 @@ private "$@"
 need_guest
 guest_server
 if [ -n "${LONG:-}" ]; then
-	kernel_test 2 tcp ac 10 1500 "${all_work[@]}"
-	kernel_test 2 tcp noac 1 700 "${all_work[@]}"
+	kernel_test 2 tcp ac 10 3000 "${all_work[@]}"
+	kernel_test 2 tcp noac 1 1500 "${all_work[@]}"
 else
-	kernel_test 2 tcp ac 1 400 posix copytree openfiles append names fsx \
+	kernel_test 2 tcp ac 1 600 posix copytree openfiles append names fsx \
 	    stress
 fi
 done_testing

@@ -5,13 +5,17 @@
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 [ -n "${LONG:-}" ] || skip_all "LONG=1 runs it"
-UDP_GUEST=$(built kernel)/udp
-why=$("${0%/*}/udp-guest" "$UDP_GUEST" 2>&1) || skip_all "$why"
-export UDP_GUEST
-private "$@"
 # shellcheck source=tests/kernel/rig.sh
 . "$top/tests/kernel/rig.sh"
+udp_guest
+[ -z "$NO_UDP" ] || skip_all "$NO_UDP"
+private "$@"
+need_guest
 guest_server
-kernel_test 3 udp ac 1 400 "${all_work[@]}"
-kernel_test 2 udp ac 1 400 "${all_work[@]}"
+big=(mountnfs "${all_work[@]}")
+big=("${big[@]/copytree/copytree*10}")
+big=("${big[@]/many/many*10}")
+kernel_test 3 udp ac 1 3000 "${big[@]}"
+kernel_test 3 udp noac 1 1500 "${all_work[@]}"
+kernel_test 2 udp ac 1 1500 "${all_work[@]}"
 done_testing

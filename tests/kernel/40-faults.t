@@ -3,22 +3,28 @@
 # The daemons die and come back, the cable is cut, the server is away for a
 # while: a client that copies all the time sees no error and no wrong byte.
 # LONG=1: the three daemons in every order, 20 s without link, 30 s without
-# server; otherwise each daemon once.
+# server, then version 2, and UDP where a guest can be had; otherwise each
+# daemon once.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
-private "$@"
 # shellcheck source=tests/kernel/rig.sh
 . "$top/tests/kernel/rig.sh"
+[ -z "${LONG:-}" ] || udp_guest
+private "$@"
 need_guest
 guest_server
 
-rounds() { grep -c '^@@ round' "$console"; }
+rounds() { tr -d '\r' <"$console" | grep -c '^@@ round'; }
 more_rounds() { [ "$(rounds)" -ge "$1" ] || guest_said '^@@ (fail|exit)'; }
-# two whole copies from now on: the second began after the fault
-goes_on() { # SECONDS DESCRIPTION
-	wait_for "$1" more_rounds $(($(rounds) + 2))
-	! guest_said '^@@ (fail|exit)'
-	ok $? "$2 (round $(rounds))"
+
+# copying SECONDS NAME: two whole copies from now on are good; the second began
+# after the fault.
+copying() {
+	local from=$SECONDS r=pass
+	wait_for "$1" more_rounds $(($(rounds) + 2)) || r=fail
+	! guest_said '^@@ (fail|exit)' || r=fail
+	diag "$label: round $(rounds)"
+	row "$r" "$2" $((SECONDS - from)) "$label"
 }
 again() {
 	case $1 in
@@ -28,44 +34,76 @@ again() {
 	esac
 }
 
-guest_start "$rig/faults.sh" "EXPORT=$T/export" VERS=3 PROTO=tcp \
-    "STOP=$T/guest/stop"
-wait_for 60 more_rounds 1
-guest_said '^@@ round'
-ok $? 'the copy runs' || diag "$(tail -n 20 "$console")"
+# killed DAEMON...: one after the other, each started again at once.
+killed() {
+	local d
+	for d; do
+		stop "$d" KILL
+		again "$d"
+		ok $? "$label: $d killed and started again"
+	done
+	copying 300 "kill-$(echo "$*" | tr ' ' '-')"
+}
 
-orders=('nfsd mountd portmapd')
-[ -z "${LONG:-}" ] || orders+=('nfsd portmapd mountd' 'mountd nfsd portmapd'
-    'mountd portmapd nfsd' 'portmapd nfsd mountd' 'portmapd mountd nfsd')
-for order in "${orders[@]}"; do
-	for d in $order; do
-		stop "$d" KILL
-		again "$d"
-		ok $? "$d killed and started again"
-	done
-	goes_on 120 "copying goes on after: $order"
-done
-if [ -n "${LONG:-}" ]; then
-	for d in portmapd nfsd mountd; do
-		stop "$d" KILL
-	done
-	for d in portmapd nfsd mountd; do
-		again "$d"
-	done
-	goes_on 120 'all killed, then all started'
+all_killed() {
+	local d
+	for d in portmapd nfsd mountd; do stop "$d" KILL; done
+	for d in portmapd nfsd mountd; do again "$d"; done
+	copying 300 kill-all-at-once
+}
+
+no_link() { # SECONDS
 	ip link set tap0 down
-	sleep 20
+	sleep "$1"
 	ip link set tap0 up
-	goes_on 180 'no link for 20 s'
+	copying 300 "no-link-for-$1-s"
+}
+
+no_server() { # SECONDS
+	local d
 	tern_stop
-	sleep 30
-	for d in portmapd mountd nfsd; do
-		again "$d"
-	done
-	goes_on 240 'no server for 30 s'
+	sleep "$1"
+	for d in portmapd mountd nfsd; do again "$d"; done
+	copying 300 "no-server-for-$1-s"
+}
+
+# faults VERSION PROTOCOL COMMAND...: what happens to a client while it copies;
+# commands are separated by commas.
+faults() {
+	local v=$1 proto=$2 one
+	label=v$v/$proto/ac
+	shift 2
+	guest_start "$rig/faults.sh" "EXPORT=$T/export" "VERS=$v" \
+	    "PROTO=$proto"
+	wait_for 200 more_rounds 1
+	guest_said '^@@ round'
+	ok $? "$label: the copy runs" || diag "$(tail -n 20 "$console")"
+	while read -r one <&8; do
+		diag "$label: $one"
+		# shellcheck disable=SC2086 # a command with arguments
+		$one
+	done 8< <(echo "$*" | tr , '\n')
+	: >"$T/export/stop"
+	guest_wait 300
+	ok $? "$label: the client unmounts and ends well" ||
+	    diag "$(tail -n 20 "$console")"
+	rm "$T/export/stop"
+	diag "$label: slowest copies: $(sed -n 's/^@@ round //p' "$console" |
+	    tr -d '\r' | sort -k2 -nr | head -n 3 | tr '\n' ';')"
+}
+
+if [ -z "${LONG:-}" ]; then
+	faults 3 tcp killed nfsd mountd portmapd
+	done_testing
 fi
-: >"$T/guest/stop"
-guest_wait 120
-ok $? 'the client unmounts and ends well' || diag "$(tail -n 20 "$console")"
-diag "slowest copies: $(sed -n 's/^@@ round //p' "$console" | tr -d '\r' | sort -k2 -nr | head -n 3 | tr '\n' ';')"
+faults 3 tcp killed nfsd mountd portmapd, killed nfsd portmapd mountd, \
+    killed mountd nfsd portmapd, killed mountd portmapd nfsd, \
+    killed portmapd nfsd mountd, killed portmapd mountd nfsd, \
+    all_killed, no_link 20, no_server 30
+faults 2 tcp killed nfsd mountd portmapd, all_killed, no_link 20
+if [ -n "$NO_UDP" ]; then
+	skip "$NO_UDP"
+else
+	faults 3 udp killed nfsd mountd portmapd, all_killed, no_link 20
+fi
 done_testing

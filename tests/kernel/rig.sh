@@ -4,21 +4,32 @@
 # Boots a real Linux kernel as an NFS client: Debian's user-mode-linux, an
 # ordinary process, with the host's root read-only over hostfs and a tap
 # interface in this test's own network namespace (the server is 10.77.0.1, the
-# client 10.77.0.2, with privileged ports). Source after lib.sh and private.
+# client 10.77.0.2, with privileged ports). For UDP, which that kernel lacks, one
+# in qemu. Source after lib.sh.
 # Runs in: the tests.
 
 rig=$top/tests/kernel
 bin=$(built kernel)
 guests=0
 # shellcheck disable=SC2034 # for the tests
-all_work=(mountnfs posix copytree tar git sqlite openfiles append attrs holes big
-    names deep many fsx stress parallel)
+all_work=(posix copytree tar git sqlite openfiles append mmap attrs
+    holes big names deep many fsx stress parallel users)
 
 # Skips the test when there is no client kernel to be had here.
 need_guest() {
 	need linux.uml user-mode-linux modprobe kmod ip iproute2
 	[ -c /dev/net/tun ] || skip_all "no /dev/net/tun"
 	[ -x "$bin/syscheck" ] || skip_all "$bin/syscheck is not built"
+}
+
+# udp_guest: makes the guest for UDP unless it is there; NO_UDP says why not. To
+# be called before private, where there is no network to fetch it from.
+udp_guest() {
+	[ -z "${TERN_PRIVATE:-}" ] || return 0 # here for the second time
+	mkdir -p "$bin"
+	diag "for UDP: $rig/udp-guest $bin/udp"
+	NO_UDP=$(flock "$bin/udp.lock" "$rig/udp-guest" "$bin/udp" 2>&1) && NO_UDP=
+	export NO_UDP
 }
 
 # The interface between server and guest.
@@ -33,18 +44,17 @@ guest_net() {
 guest_start() {
 	local job=$1
 	shift
-	guests=$((guests + 1))
+	guests=$((guests + 1)) told=0
 	console=$T/console.$guests
 	mkdir -p "$T/guest"
 	{
 		printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \
 		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
 	} >"$T/guest/env"
-	if [ -n "${UDP_GUEST:-}" ]; then
-		_guest_qemu
-	else
-		_guest_uml
-	fi
+	case " $* " in
+	*' PROTO=udp '*) _guest_qemu "$bin/udp" ;;
+	*) _guest_uml ;;
+	esac
 	pid[guest]=$!
 	at_end "kill -9 ${pid[guest]}"
 }
@@ -57,11 +67,11 @@ _guest_uml() {
 	    </dev/null >"$console" 2>&1 &
 }
 
-# The guest of udp-guest, in the directory UDP_GUEST.
+# DIRECTORY: what udp-guest made.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
 	    -machine "q35,accel=${GUEST_ACCEL:-tcg}" -cpu max -m 1024 -smp 1 \
-	    -kernel "$UDP_GUEST/vmlinuz" -initrd "$UDP_GUEST/initrd" \
+	    -kernel "$1/vmlinuz" -initrd "$1/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
 net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
 	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
@@ -73,10 +83,35 @@ net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
 # guest_said EXTENDED-REGEX: is such a line on the console yet?
 guest_said() { tr -d '\r' <"$console" | grep -Eq "$1"; }
 
-# guest_wait SECONDS: until it has powered off; the status of the job.
+# guest_news LABEL: what it began and ended since we last looked, as TAP and as
+# rows for the table. A line that is still being written is left for later.
+guest_news() {
+	local what name secs
+	while read -r what name secs; do
+		told=$((told + 1))
+		case $what in
+		run) diag "$1: $name" ;;
+		pass | fail) row "$what" "$name" "$secs" "$1" ;;
+		esac
+	done < <(tr -d '\r' <"$console" | sed -n 's/^@@ //p' | tail -n +$((told + 1)))
+}
+
+# row pass|fail NAME SECONDS VERSION/TRANSPORT/CACHE: a test, and for make
+# check-kernel a row of its table and a line for who waits.
+row() {
+	[ "$1" = pass ]
+	ok $? "$4 $2 ($3 s)"
+	[ -n "${TABLE:-}" ] || return 0
+	echo "$*" >>"$TABLE"
+	echo "$(date +%T) $1 $4 $2 $3 s" >&2
+}
+
+# guest_wait SECONDS [LABEL]: until it has powered off, with its news; the status
+# of the job.
 guest_wait() {
 	local end=$((SECONDS + $1)) n=${pid[guest]} all
 	while kill -0 "$n" 2>/dev/null && [ $SECONDS -lt "$end" ]; do
+		[ -z "${2:-}" ] || guest_news "$2"
 		sleep 0.2
 	done
 	if kill -0 "$n" 2>/dev/null; then
@@ -86,12 +121,8 @@ guest_wait() {
 	fi
 	wait "$n" 2>/dev/null
 	unset 'pid[guest]'
+	[ -z "${2:-}" ] || guest_news "$2"
 	guest_said '^@@ exit 0$'
-}
-
-# guest_results: the "pass|fail NAME SECONDS" of the last guest.
-guest_results() {
-	tr -d '\r' <"$console" | sed -nE 's/^@@ ((pass|fail) .*)/\1/p'
 }
 
 # guest_server: Tern on an ext4 in memory, for the guest alone.
@@ -104,26 +135,15 @@ guest_server() {
 	tern_start "$T/export 10.77.0.0/24(rw,no_root_squash)" -o mknod
 }
 
-# kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest,
-# one test for each workload, and rows for the table of make check-kernel.
+# kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest and
+# one test for each workload; NAME*SCALE gives it a scale of its own.
 kernel_test() {
-	local v=$1 proto=$2 cache=$3 scale=$4 limit=$5
+	local v=$1 proto=$2 cache=$3 scale=$4 limit=$5 label=v$1/$2/$3
 	shift 5
+	diag "$label: a kernel boots, to do $* at scale $scale"
 	guest_start "$rig/job.sh" "EXPORT=$T/export" "VERS=$v" "PROTO=$proto" \
 	    "CACHE=$cache" "SCALE=$scale" "WORK=$*"
-	guest_wait "$limit"
-	guest_tap "v$v/$proto/$cache"
-	guest_results | sed "s|\$| v$v $proto $cache|" >>"${TABLE:-/dev/null}"
-}
-
-# guest_tap LABEL: one test for each workload.
-guest_tap() {
-	local r name secs
-	while read -r r name secs; do
-		[ "$r" = pass ]
-		ok $? "$1 $name (${secs} s)"
-	done < <(guest_results)
-	guest_said '^@@ exit 0$'
-	ok $? "$1: the guest ended well" ||
+	guest_wait "$limit" "$label"
+	ok $? "$label: the guest ended well" ||
 	    diag "$(tr -d '\r' <"$console" | tail -n 60)"
 }

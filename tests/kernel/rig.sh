@@ -70,8 +70,8 @@ _guest_uml() {
 # DIRECTORY: what udp-guest made.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
-	    -machine "q35,accel=${GUEST_ACCEL:-tcg}" -cpu max -m 1024 -smp 1 \
-	    -kernel "$1/vmlinuz" -initrd "$1/initrd" \
+	    -machine q35,accel=tcg -cpu qemu64 -m 1024 -smp 1 -bios qboot.rom \
+	    -kernel "$1/vmlinux" -initrd "$1/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
 net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
 	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \

@@ -41,10 +41,11 @@ cold() {
 }
 
 # random BYTES FILE: up to 12,000 bytes that differ from file to file; starts no
-# process, which is what costs time in a guest. After pool=$(random_pool).
-random_pool() { head -c 34000 /dev/urandom | base64 -w 0; }
+# process, which is what costs time in a guest.
+pool=
 random() {
 	local LC_ALL=C
+	[ -n "$pool" ] || pool=$(head -c 34000 /dev/urandom | base64 -w 0)
 	printf %s "${pool:RANDOM:$1}" >"$2"
 }
 

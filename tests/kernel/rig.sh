@@ -46,6 +46,7 @@ guest_start() {
 	shift
 	guests=$((guests + 1)) told=0
 	console=$T/console.$guests
+	: >"$console" # before anybody reads it
 	mkdir -p "$T/guest"
 	{
 		printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \

@@ -5,7 +5,6 @@ n=$((30 * SCALE))
 src=$TMPDIR/src
 rm -rf "$src"
 mkdir "$src"
-pool=$(random_pool)
 (cd "$src" && seq -f dir%g "$n" | xargs mkdir)
 for ((d = 1; d <= n; d++)); do
 	for f in 1 2 3 4 5 6 7 8 9; do echo "file $f of $d" >"$src/dir$d/file $f"; done

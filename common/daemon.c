@@ -138,6 +138,18 @@ feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	notify_watchdog();
 }
 
+struct event_base *
+daemon_events(void)
+{
+	struct event_base *base = event_base_new();
+
+	/* libevent would take poll(2) instead, and the filter end us. */
+	if (base == NULL || strcmp(event_base_get_method(base), "epoll") != 0)
+		fatalx("event loop: no epoll: out of memory or descriptors, or "
+		       "not in this kernel");
+	return base;
+}
+
 void
 daemon_ready(struct event_base *base, const struct daemon *d)
 {

@@ -13,7 +13,7 @@
  *	daemon_identity(&d);
  *	listen_all(&sockets, &d, "nfs 2,3", true);
  *	daemon_detach(&d);
- *	base = event_base_new();
+ *	base = daemon_events();
  *	role_start(base, &broker_spec); role_start(base, &worker_spec);
  *	daemon_signals(base, &signals);
  *	daemon_ready(base, &d); (when every role is ready)
@@ -122,6 +122,8 @@ void daemon_detach(const struct daemon *);
 bool daemon_is_detached(void);
 /* Serving: tells the starter and systemd, keeps systemd's watchdog fed. */
 void daemon_ready(struct event_base *, const struct daemon *);
+/* An event loop by epoll(7), which the filters permit; else it is the end. */
+struct event_base *daemon_events(void);
 /* To user and group, no other groups; fatal unless there is no way back. */
 void daemon_drop(uid_t, gid_t);
 /* Kills a process of ours that has become uid, also without CAP_KILL. */

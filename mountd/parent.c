@@ -339,8 +339,8 @@ prepare(struct parent *p)
 	daemon_detach(&p->m->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
 	p->list = mount_list_new();
-	p->base = event_base_new();
-	if (p->list == NULL || p->base == NULL)
+	p->base = daemon_events();
+	if (p->list == NULL)
 		fatalx("out of memory");
 	p->on_save = evtimer_new(p->base, save_list, p);
 	if (p->on_save == NULL)

@@ -311,10 +311,8 @@ mountd_worker(struct role *role)
 	while (!w->has_setup || w->state.table == NULL)
 		receive(w);
 	enter_sandbox(w, &box);
-	w->base = event_base_new();
+	w->base = daemon_events();
 	w->server = rpc_server_new(progs, nitems(progs), &hooks);
-	if (w->base == NULL)
-		fatalx("event: out of memory");
 	w->pool = rpc_pool_new(w->base, MOUNT_THREADS, QUEUE_MAX, NULL, NULL);
 	rpc_server_set_pool(w->server, w->pool);
 	listen_to_all(w);

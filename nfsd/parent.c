@@ -357,9 +357,7 @@ prepare(void)
 	self.jail = config_jail(self.file.list, &self.subs, self.n->d.rootless);
 	self.n->setup.mode = (enum fs_mode) - 1; /* so that it is said */
 	(void)choose_mode();
-	self.base = event_base_new();
-	if (self.base == NULL)
-		fatalx("event base");
+	self.base = daemon_events();
 	parent_stats_start(&self.stats, self.base, self.n);
 }
 

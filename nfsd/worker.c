@@ -352,9 +352,7 @@ nfsd_worker(struct role *role)
 	    !self.has_channels)
 		listen_once();
 	umask(0);
-	self.base = event_base_new();
-	if (self.base == NULL)
-		fatalx("event base");
+	self.base = daemon_events();
 	open_door();
 	map_memory();
 	jail_enter(&view, role->fds[NFSD_FD_JAIL]);

@@ -314,8 +314,7 @@ main(int argc, char *argv[])
 	open_sockets(&p);
 	(void)daemon_raise_files();
 	daemon_detach(&p.d);
-	if ((p.base = event_base_new()) == NULL)
-		fatalx("event loop");
+	p.base = daemon_events();
 	serve_all(&p);
 	daemon_signals(p.base, &signals);
 	lock_up(&p);

@@ -338,6 +338,7 @@ def without(*numbers):
 
 LANDLOCK = (444, 445, 446)
 SECCOMP = 317
+EPOLL_CREATE = (213, 291)
 CONTAINER = ["setpriv", "--no-new-privs", "--bounding-set",
              "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,"
              "+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,"
@@ -367,3 +368,7 @@ def less_sandbox(w):
             "-R", "-f", s.dir + "/exports", "-k", s.dir + "/key"),
             without(SECCOMP))
         w.true("seccomp" in said, f"{daemon}: {said[-300:]}")
+        said = refuses_to_start(w, daemon, (
+            "-R", "-f", s.dir + "/exports", "-k", s.dir + "/key"),
+            without(*EPOLL_CREATE))
+        w.true("epoll" in said, f"{daemon}: {said[-300:]}")

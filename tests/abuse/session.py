@@ -5,8 +5,8 @@ import os
 import socket
 
 from harness import Failure
-from wire import (EXIST, MOUNT, NFS, OK, PMAP, Closed, Nfs2, Nfs3, auth_sys, call,
-                  opaque, sattr2, u32)
+from wire import (EXIST, MOUNT, NFS, OK, PMAP, Closed, Nfs2, Nfs3, auth_sys,
+                  call, opaque, sattr2, u32)
 
 # RFC 1813, 2.6; of version 2 a part.
 STATUSES = {0, 1, 2, 5, 6, 13, 17, 18, 19, 20, 21, 22, 27, 28, 30, 31, 63, 66,

@@ -72,8 +72,8 @@ static void
 log_absent(const char *path, int error)
 {
 	if (error == ELOOP)
-		log_warnx("export %s: not served: a symbolic link in it is not "
-			  "root's (export the path it leads to)",
+		log_warnx("export %s: not served: a user's symbolic link in it "
+			  "leads to what is not his (export that path)",
 		    path);
 	else
 		log_warnx("export %s: not served: %s (reload when it is there)",

@@ -11,7 +11,8 @@
 
 /* User namespace in which we are ourselves and may mount. */
 int jail_mount_become_user(void);
-/* O_PATH of a directory, reached through no user's symbolic link (ELOOP). */
+/* O_PATH of a directory; ELOOP: a user's symbolic link leads to what is not
+ * his. */
 int jail_path_open(const char *path);
 /* A detached copy of what is at path, with the jail's flags. */
 int jail_mount_clone(const char *path, bool read_only);

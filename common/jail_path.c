@@ -2,7 +2,8 @@
 /*
  * An export's path, walked by root. Where a user may write on the way he could
  * put a symbolic link that leads root elsewhere, and so have clients served
- * what he chooses: only root's own links are followed.
+ * what he chooses: besides root's own links only such are followed as lead to a
+ * directory of who made them.
  * Runs in: mountd parent, nfsd parent and their short-lived children.
  */
 #include <sys/stat.h>
@@ -29,18 +30,31 @@ close_keeping_errno(int fd)
 	errno = saved;
 }
 
-/* A plain user serves only what he may have himself. */
+/* A walk: where it is, what is left, and the user whose links it took. */
+struct walk {
+	int at;
+	char rest[PATH_MAX];
+	int links;
+	uid_t guide; /* root: nobody else's yet */
+};
+
+/* A plain user serves only what he may have himself: anybody may lead him. */
 static bool
-is_trusted(const struct stat *st)
+may_lead(struct walk *w, uid_t owner)
 {
-	return st->st_uid == 0 || geteuid() != 0;
+	if (owner == 0 || geteuid() != 0)
+		return true;
+	if (w->guide != 0 && w->guide != owner)
+		return false;
+	w->guide = owner;
+	return true;
 }
 
 /* Where a link leads, if it may lead us. Its length, or -1. */
 static ssize_t
-read_link(int at, const char *name, char *out, size_t size)
+read_link(struct walk *w, const char *name, char *out, size_t size)
 {
-	int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n = -1;
 	struct stat st;
 
@@ -49,7 +63,7 @@ read_link(int at, const char *name, char *out, size_t size)
 	if (fstat(fd, &st) == 0) {
 		if (!S_ISLNK(st.st_mode))
 			errno = ENOTDIR;
-		else if (!is_trusted(&st))
+		else if (!may_lead(w, st.st_uid))
 			errno = ELOOP;
 		else
 			n = readlinkat(fd, "", out, size);
@@ -73,40 +87,56 @@ next_name(char *rest, char name[PATH_MAX])
 
 /* Puts what the link says before rest; where the walk goes on, or -1. */
 static int
-follow(int at, const char *name, char rest[PATH_MAX])
+follow(struct walk *w, const char *name)
 {
 	char target[PATH_MAX], old[PATH_MAX];
-	ssize_t n = read_link(at, name, target, sizeof(target));
+	ssize_t n = read_link(w, name, target, sizeof(target));
 
 	if (n == -1)
 		return -1;
-	memcpy(old, rest, strlen(rest) + 1);
-	if (snprintf(rest, PATH_MAX, "%.*s%s", (int)n, target, old) >=
-	    PATH_MAX) {
+	memcpy(old, w->rest, strlen(w->rest) + 1);
+	if (snprintf(w->rest, sizeof(w->rest), "%.*s%s", (int)n, target, old) >=
+	    (int)sizeof(w->rest)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return openat(at, target[0] == '/' ? "/" : ".", STEP);
+	return openat(w->at, target[0] == '/' ? "/" : ".", STEP);
+}
+
+/* Has a user led us to what is not his? */
+static bool
+is_astray(const struct walk *w)
+{
+	struct stat st;
+
+	return w->guide != 0 &&
+	    (fstat(w->at, &st) == -1 || st.st_uid != w->guide);
 }
 
 int
 jail_path_open(const char *path)
 {
-	char rest[PATH_MAX], name[PATH_MAX];
-	int at, next, links = 0;
+	struct walk w = { .guide = 0 };
+	char name[PATH_MAX];
+	int next;
 
-	if (strlen(path) >= sizeof(rest)) {
+	if (strlen(path) >= sizeof(w.rest)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	at = open("/", STEP);
-	memcpy(rest, path, strlen(path) + 1);
-	while (at != -1 && next_name(rest, name)) {
-		next = openat(at, name, STEP);
-		if (next == -1 && errno == ENOTDIR && links++ < LINKS_MAX)
-			next = follow(at, name, rest);
-		close_keeping_errno(at);
-		at = next;
+	memcpy(w.rest, path, strlen(path) + 1);
+	w.at = open("/", STEP);
+	while (w.at != -1 && next_name(w.rest, name)) {
+		next = openat(w.at, name, STEP);
+		if (next == -1 && errno == ENOTDIR && w.links++ < LINKS_MAX)
+			next = follow(&w, name);
+		close_keeping_errno(w.at);
+		w.at = next;
 	}
-	return at;
+	if (w.at != -1 && is_astray(&w)) {
+		(void)close(w.at);
+		errno = ELOOP;
+		return -1;
+	}
+	return w.at;
 }

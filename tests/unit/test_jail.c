@@ -256,12 +256,15 @@ static void
 test_links(void)
 {
 	char absolute[256], there[256], up[256], loop[256], user[256];
+	char own[256];
 	struct jail_export list[] = { { absolute, false, 0 },
-		{ loop, false, 0 }, { up, false, 0 }, { user, false, 0 } };
+		{ loop, false, 0 }, { own, false, 0 }, { up, false, 0 },
+		{ user, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
 	(void)snprintf(loop, sizeof(loop), "%s/loop", base);
+	(void)snprintf(own, sizeof(own), "%s/own", base);
 	(void)snprintf(up, sizeof(up), "%s/srv/up", base);
 	(void)snprintf(user, sizeof(user), "%s/user/deep", base);
 	(void)snprintf(there, sizeof(there), "%s/absolute", base);
@@ -271,11 +274,16 @@ test_links(void)
 	(void)snprintf(there, sizeof(there), "%s/user", base);
 	if (symlink("srv", there) == -1 || lchown(there, 1000, 1000) == -1)
 		BAIL_OUT("a user's link");
+	(void)snprintf(there, sizeof(there), "%s/his", base);
+	if (mkdir(there, 0755) == -1 || chown(there, 1000, 1000) == -1 ||
+	    symlink("his", own) == -1 || lchown(own, 1000, 1000) == -1)
+		BAIL_OUT("a user's directory");
 	jail = jail_new(list, nitems(list), false);
 	ok(jail_root(jail, absolute) != -1, "root's link is followed");
 	ok(jail_root(jail, up) != -1, "also through another, and upwards");
 	ok(jail_root(jail, loop) == -1, "not for ever");
 	ok(jail_root(jail, user) == -1, "a user's link leads nowhere");
+	ok(jail_root(jail, own) != -1, "but to what is his");
 	jail_free(jail);
 }
 

@@ -130,12 +130,58 @@ check_descriptors(void)
 	(void)close(fd);
 }
 
+/* The handle of a directory by its name, as it was asked for below. */
+static struct fh
+named(const struct seal_export *s, const char *below, bool *good)
+{
+	struct mountd_seal ask = { .export_id = 77 };
+	struct mountd_sealed answer;
+	int fd = open_at("sub");
+
+	(void)snprintf(ask.below, sizeof(ask.below), "%s", below);
+	answer = seal_descriptor(s, &ask, fd, &keys);
+	(void)close(fd);
+	*good = answer.good;
+	return answer.fh;
+}
+
+/* Another filesystem inside: its own number and path, names from its root. */
+static void
+check_inside(void)
+{
+	struct submount sub = { .id = 78, .root = open_at("sub") };
+	struct seal_export s, alone;
+	struct fh_plain plain;
+	struct fh a, b;
+	bool good;
+
+	(void)snprintf(sub.path, sizeof(sub.path), "%s/sub", dir);
+	seal_submount(&s, &sub, &ex->list[0]);
+	a = named(&s, "sub", &good);
+	ok(good && fh_check_worker(&a, sub.path, &keys.worker, &plain) &&
+		plain.export_id == 78,
+	    "what is mounted inside has a number and a path of its own");
+	s.fs.naming = FH_BY_NAME;
+	alone = s;
+	alone.above = 0;
+	a = named(&s, "sub", &good);
+	b = named(&alone, "", &good);
+	ok(memcmp(&a, &b, sizeof(a)) == 0, "by name: its root is its root");
+	a = named(&s, "sub/x/y", &good);
+	b = named(&alone, "x/y", &good);
+	ok(good && memcmp(&a, &b, sizeof(a)) == 0, "by name: from there on");
+	(void)named(&s, "su", &good);
+	ok(!good, "not by a path that does not lead there");
+	(void)close(sub.root);
+}
+
 int
 main(void)
 {
 	prepare();
 	check_root();
 	check_descriptors();
+	check_inside();
 	clean_up();
 	done_testing();
 }

@@ -149,6 +149,8 @@ need() {
 
 # Is this a build with sanitizers? It has no filter and more memory.
 sanitized() { grep -q __asan_init "$O/portmapd/portmapd"; }
+# Has it no filter? Neither has the build that counts lines (make cover).
+unfiltered() { sanitized || grep -q __gcov_dump "$O/portmapd/portmapd"; }
 # The leak check traces the process, which the sandbox forbids.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 

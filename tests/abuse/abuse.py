@@ -38,8 +38,6 @@ def main():
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("numbers", nargs="*", type=int)
     args = parser.parse_args()
-    if harness.missing():
-        sys.exit(f"abuse.py: not one case each: {harness.missing()}")
     env = dict(os.environ)
     if args.host:
         if not ipaddress.ip_address(args.host).is_loopback:

@@ -16,7 +16,7 @@ class Disk:
             f.truncate(megabytes << 20)
         force = "-F" if kind == "ext4" else "-f"
         subprocess.run([f"mkfs.{kind}", "-q", force, *flags, self.image],
-                       check=True)
+                       check=True, capture_output=True)
 
     def mount(self):
         subprocess.run(["mount", "-o", "loop", self.image, self.where],

@@ -255,8 +255,10 @@ def judge(world, c):
 
 def run(world, cases):
     """Runs them in order and prints TAP; returns the exit status."""
-    passed = failed = 0
-    for count, c in enumerate(sorted(cases), 1):
+    print(f"{'not ' if missing() else ''}ok 1 - each number from 1 to "
+          f"{LAST_CASE} has one case")
+    passed, failed = int(not missing()), len(missing())
+    for count, c in enumerate(sorted(cases), 2):
         name = f"case {c.number}: {c.title}"
         why = skipped(world, c)
         if why:
@@ -275,5 +277,5 @@ def run(world, cases):
               file=sys.stderr, flush=True)
         print("# " + wrong.replace("\n", "\n# "), flush=True)
     print(f"# {passed} passed, {failed} failed")
-    print(f"1..{len(cases)}")
+    print(f"1..{len(cases) + 1}")
     return 1 if failed else 0

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names: what can be converted comes back the same, both ways round.
+ * Names: what can be converted comes back the same, both ways round; folded, a
+ * name is the same as itself, and as another when that one is as it.
  * Runs in: fuzzers.
  */
 #include <stdlib.h>
@@ -10,6 +11,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+/* The two halves, as strings. */
+static void
+compare(const uint8_t *data, size_t len)
+{
+	char a[NAME_UTF8_MAX + 1] = "", b[NAME_UTF8_MAX + 1] = "";
+
+	if (len / 2 > NAME_UTF8_MAX)
+		return;
+	memcpy(a, data, len / 2);
+	memcpy(b, data + len / 2, len / 2);
+	if (!name_same_folded(a, a) ||
+	    name_same_folded(a, b) != name_same_folded(b, a))
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -18,6 +34,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t n, back;
 
 	(void)name_check(data, len);
+	compare(data, len);
 	if (len > sizeof(utf8) / 3)
 		return 0;
 	if (name_from_utf16(utf8, sizeof(utf8), &n, data, len) &&

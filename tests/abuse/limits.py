@@ -159,7 +159,7 @@ ROWS = [
     ("nfsd", "calls that wait", (
         ("-t", "1"), r"wait for a disk.*\(nfsd -t\) raise"), hanging),
     ("nfsd", "mounts inside an export", (
-        (), "more than 256 mounts inside"), inner_mounts),
+        (), "256 mounts inside are the limit"), inner_mounts),
     ("mountd", "the mount list", ((), "64 of one host; no flag raises"),
      mounts),
     ("portmapd", "the table", ((), "1024 entries.*no flag raises"),

@@ -94,11 +94,14 @@ add(struct submounts *s, const struct exports *ex, const struct export *e,
 	struct submount *sub = &s->list[s->n];
 	uint16_t id = id_of(path);
 
-	if (s->n == SUBMOUNTS_MAX)
-		log_warnx("exports: %s is not entered: %d mounts inside are "
-			  "the limit",
-		    path, SUBMOUNTS_MAX);
-	else if (is_taken(s, ex, id))
+	if (s->n == SUBMOUNTS_MAX) {
+		if (!s->full)
+			log_warnx("exports: %s and what follows is not "
+				  "entered: %d mounts inside are the limit, "
+				  "no flag raises it",
+			    path, SUBMOUNTS_MAX);
+		s->full = true;
+	} else if (is_taken(s, ex, id))
 		log_warnx("exports: %s is not entered: it has the number %u of "
 			  "another (export it by itself, with fsid=)",
 		    path, id);

@@ -26,6 +26,7 @@ struct submount {
 struct submounts {
 	uint64_t under[EXPORTS_MAX]; /* which mount each export lies on */
 	size_t n;
+	bool full; /* there are more, which has been said */
 	struct submount list[SUBMOUNTS_MAX];
 };
 

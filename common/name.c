@@ -95,9 +95,8 @@ name_from_utf16(char *out, size_t size, size_t *outlen, const uint8_t *bytes,
 	return true;
 }
 
-/* One character of UTF-8 (RFC 3629); bytes taken, 0 for none. */
-static size_t
-get_utf8(const uint8_t *p, size_t left, uint32_t *c)
+size_t
+name_get_utf8(const uint8_t *p, size_t left, uint32_t *c)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n, i;
@@ -152,7 +151,7 @@ name_to_utf16(uint8_t *out, size_t size, size_t *outlen, const char *bytes,
 
 	total = 0;
 	for (at = 0; at < len; at += n) {
-		n = get_utf8(in + at, len - at, &c);
+		n = name_get_utf8(in + at, len - at, &c);
 		if (n == 0)
 			return false;
 		total += put_utf16(NULL, c);
@@ -161,7 +160,7 @@ name_to_utf16(uint8_t *out, size_t size, size_t *outlen, const char *bytes,
 	}
 	total = 0;
 	for (at = 0; at < len; at += n) {
-		n = get_utf8(in + at, len - at, &c);
+		n = name_get_utf8(in + at, len - at, &c);
 		total += put_utf16(out + total, c);
 	}
 	*outlen = total;

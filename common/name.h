@@ -44,6 +44,12 @@ bool name_to_utf16(uint8_t *out, size_t size, size_t *outlen, const char *bytes,
     size_t len);
 
 /*
+ * One character of UTF-8 (RFC 3629: the shortest form, no surrogates) of at most
+ * left bytes; the bytes taken, 0 when they are none.
+ */
+size_t name_get_utf8(const uint8_t *, size_t left, uint32_t *c);
+
+/*
  * Do two names differ in nothing but case and composed characters? Both are
  * strings; what is no UTF-8 must be equal (name_fold.c).
  */

@@ -7,10 +7,14 @@
  * canonical decompositions and simple lower case. Pure.
  * Runs in: nfsd worker, tests.
  */
+#include <string.h>
+
 #include "name.h"
 #include "util.h"
 
 #define PIECES_MAX   8 /* of one character, all of them */
+#define UTF8_MAX     4 /* bytes of one */
+#define NO_CHAR	     0x110000u /* and a byte: beyond what Unicode has */
 #define HANGUL_FIRST 0xac00u
 #define HANGUL_LAST  0xd7a3u
 #define HANGUL_L     0x1100u
@@ -195,27 +199,18 @@ struct pieces {
 	size_t n;
 };
 
-/* The next character; bytes that are no UTF-8 stand for themselves. */
+/* The next character, never 0; bytes that are no UTF-8 stand for themselves. */
 static uint32_t
 next_char(const char **at)
 {
-	const unsigned char *s = (const unsigned char *)*at;
-	unsigned int more = s[0] >= 0xf0 ? 3 : s[0] >= 0xe0 ? 2 : 1, i;
-	uint32_t c = s[0] & (0x3fu >> more);
+	const uint8_t *s = (const uint8_t *)*at;
+	/* no character goes on behind the end of a string */
+	size_t n = strnlen(*at, UTF8_MAX);
+	uint32_t c;
 
-	if (s[0] < 0xc0) {
-		(*at)++;
-		return s[0] < 0x80 ? s[0] : 0x110000u | s[0];
-	}
-	for (i = 1; i <= more; i++) {
-		if ((s[i] & 0xc0) != 0x80) {
-			(*at)++;
-			return 0x110000u | s[0];
-		}
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	*at += more + 1;
-	return c;
+	n = name_get_utf8(s, n, &c);
+	*at += n == 0 ? 1 : n;
+	return n == 0 ? NO_CHAR | s[0] : c;
 }
 
 static uint32_t

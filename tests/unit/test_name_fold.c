@@ -36,6 +36,10 @@ static const struct {
 	{ "\xff", "\xfe", "other bytes that are none", false },
 	{ "\xc3", "\xc3", "half a character", true },
 	{ "\xe9", "\xc3\xa9", "Latin-1 is not UTF-8", false },
+	{ "\xc0\x80", "\xc0\x80", "zero written too long", true },
+	{ "\xc0\x80", "", "which does not end a name", false },
+	{ "\xc1\xa1", "a", "a letter written too long", false },
+	{ "\xf8\x90\x80\x80", "\xf0\x90\x80\x80", "no such character", false },
 };
 
 int

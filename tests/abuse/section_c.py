@@ -118,9 +118,10 @@ class PrefixServer(Server):
         self.base = base
         super().__init__(world, "\n".join(
             f"{{d}}/p{n} " + str(ipaddress.ip_network(f"{base}/{n}", False)) +
-            "(ro,insecure)" for n in range(base.max_prefixlen + 1)) +
-            "\n{d}/rw 127.0.0.1(rw,insecure)" +
-            "".join(f" 10.1.{n}.0/24(ro)" for n in range(200)),
+            f"(ro,insecure,fsid={n + 1})"  # names may have the same number
+            for n in range(base.max_prefixlen + 1)) +
+            "\n{d}/rw 127.0.0.1(rw,insecure,fsid=999)" +
+            "".join(f" 10.1.{n}.0/24(ro,fsid=999)" for n in range(200)),
             dirs=[f"p{n}" for n in range(base.max_prefixlen + 1)])
         addresses([flipped(base, bit) for bit in range(base.max_prefixlen + 1)],
                   "add")

@@ -21,6 +21,7 @@
 
 #include "case.h"
 #include "replay.h"
+#include "reply_shape.h"
 #include "rpc_msg.h"
 #include "tap.h"
 
@@ -244,16 +245,32 @@ judge(const struct case_exchange *ex, const char *how, enum outcome o,
 	return false;
 }
 
-/* Any answer to a bad message is a whole RPC reply with its xid. */
+/* Does the reply in got answer this call with what its RFC gives it? */
+static bool
+has_shape(const uint8_t *msg, size_t len, size_t gotlen)
+{
+	uint32_t prog, vers, proc;
+	struct xdr_in in;
+
+	if (fixture->no_rfc)
+		return true;
+	xdr_in_init(&in, msg, len);
+	(void)xdr_get_u64(&in);
+	(void)xdr_get_u32(&in);
+	prog = xdr_get_u32(&in);
+	vers = xdr_get_u32(&in);
+	proc = xdr_get_u32(&in);
+	return reply_is_whole(got, gotlen, reply_shape_find(prog, vers, proc));
+}
+
+/* Any answer is a whole RPC reply with the call's xid. */
 static bool
 is_sane(const uint8_t *msg, size_t len, enum outcome o, size_t gotlen)
 {
-	static const uint8_t reply[4] = { 0, 0, 0, RPC_REPLY };
-
 	if (o != GOT_REPLY)
 		return true;
-	return len >= 4 && gotlen >= 20 && gotlen % 4 == 0 &&
-	    memcmp(got, msg, 4) == 0 && memcmp(got + 4, reply, 4) == 0;
+	return len >= 4 && gotlen >= 20 && memcmp(got, msg, 4) == 0 &&
+	    has_shape(msg, len, gotlen);
 }
 
 static bool
@@ -329,7 +346,8 @@ replay_memory(const char *name, bool prefixes)
 			good = try_prefixes(server, ex);
 		o = in_memory(server, ex, ex->call.bytes, ex->call.len,
 		    &gotlen);
-		good = good && judge(ex, "in memory", o, gotlen);
+		good = good && judge(ex, "in memory", o, gotlen) &&
+		    is_sane(ex->call.bytes, ex->call.len, o, gotlen);
 	}
 	fixture->end(server);
 	ok(good, "%s: in memory%s", name,

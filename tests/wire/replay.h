@@ -25,6 +25,7 @@ struct replay_fixture {
 	struct rpc_server *(*begin)(const char *setup);
 	void (*end)(struct rpc_server *);
 	const struct rpc_limits *limits; /* NULL: the defaults */
+	bool no_rfc; /* else replies must have their shape: reply_shape.h */
 	/* Names that cases may use from the start; value fills len bytes. */
 	const struct case_known *known;
 	void (*value)(const char *name, uint8_t *bytes, size_t len);

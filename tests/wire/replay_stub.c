@@ -62,6 +62,7 @@ begin(const char *setup UNUSED)
 }
 
 static const struct replay_fixture stub = { .progs = progs,
+	.no_rfc = true,
 	.nprogs = nitems(progs),
 	.begin = begin,
 	.end = rpc_server_free };

@@ -119,6 +119,17 @@ sum(const struct rpc_cache *c, const void *data, size_t len)
 	return h;
 }
 
+static uint64_t
+sum_host(const struct rpc_cache *c, const struct addr *host)
+{
+	uint8_t flat[sizeof(host->bytes) + sizeof(host->scope) + 1];
+
+	memcpy(flat, host->bytes, sizeof(host->bytes));
+	memcpy(flat + sizeof(host->bytes), &host->scope, sizeof(host->scope));
+	flat[sizeof(flat) - 1] = host->family;
+	return sum(c, flat, sizeof(flat));
+}
+
 void
 rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
     const struct rpc_call *call, const uint8_t *args, size_t len)
@@ -137,8 +148,8 @@ rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
 	/* Flat, without padding, and zero behind ngids. */
 	parts[1] = sum(c, &call->cred, sizeof(call->cred));
 	/* Clients choose these: without the secret they could choose a bucket. */
-	parts[2] = addr_hash(&key->from, true);
-	parts[3] = key->xid;
+	parts[2] = sum_host(c, &key->from);
+	parts[3] = (uint64_t)key->from.port << 32 | key->xid;
 	key->sum = sum(c, parts, sizeof(parts));
 }
 
@@ -162,7 +173,7 @@ client_find(struct rpc_cache *c, const struct addr *host, bool make)
 	struct client_bucket *bucket;
 	struct cache_client *cl;
 
-	bucket = &c->client_buckets[addr_hash(host, false) & (c->nbuckets - 1)];
+	bucket = &c->client_buckets[sum_host(c, host) & (c->nbuckets - 1)];
 	LIST_FOREACH (cl, bucket, hash)
 		if (addr_same_host(&cl->host, host))
 			return cl;

@@ -429,14 +429,23 @@ asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
 	return kernel_grants(fd, mode);
 }
 
+bool
+fs_settled(const struct timespec *ctime)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (int64_t)(now.tv_sec - ctime->tv_sec) * 1000 +
+	    (now.tv_nsec - ctime->tv_nsec) / 1000000 >
+	    FS_SETTLED_MS;
+}
+
 /* What the kernel grants the caller, remembered by ctime. */
 static int
 rights(struct fs_thread *t, struct fs_entry *entry, int fd,
     const struct stat *st, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
-	struct timespec now;
-	int64_t age_ms;
 	int granted = 0;
 	size_t i;
 
@@ -446,14 +455,7 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
 	for (i = 0; i < nitems(each); i++)
 		if ((asked & each[i]) != 0 && asks(t, entry, fd, st, each[i]))
 			granted |= each[i];
-	/*
-	 * A change in the same tick of the clock would leave ctime as it is:
-	 * only what has settled is remembered.
-	 */
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	age_ms = (int64_t)(now.tv_sec - st->st_ctim.tv_sec) * 1000 +
-	    (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
-	if (age_ms > FS_SETTLED_MS)
+	if (fs_settled(&st->st_ctim))
 		fs_cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim,
 		    asked, granted);
 	return granted;
@@ -484,11 +486,17 @@ open_list(struct call_ctx *ctx, struct fs_obj *obj)
 {
 	bool readable;
 
+	int path = obj->fd;
+
 	obj->own_fd = true;
 	obj->at = 0;
 	obj->resume = FS_ANYWHERE;
 	obj->fd = fs_cache_lend(ctx->thread->fs->cache, obj->entry,
-	    ctx->list_at, &obj->at);
+	    &obj->st.st_ctim, ctx->list_at, &obj->at);
+	/* Who may search it as well can open it without the broker. */
+	if (obj->fd == -1)
+		obj->fd = openat(path, ".",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (obj->fd == -1)
 		obj->fd =
 		    ask_open(ctx, &obj->entry->fh, BROKER_LIST, &readable);
@@ -582,6 +590,18 @@ check_call(struct call_ctx *ctx, const struct fs_exports *x,
 	return NFS_OK;
 }
 
+/* Now, as far as it matters here; a call may have waited for its thread. */
+static uint64_t
+call_ns(const struct rpc_call *call)
+{
+	struct timespec now;
+
+	if (!call->may_wait)
+		return call->started_ns;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 enum nfsstat
 fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     struct fs_obj *obj)
@@ -594,7 +614,7 @@ fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	memset(obj, 0, sizeof(*obj));
 	obj->fd = -1;
 	obj->thread = t;
-	atomic_store_explicit(&t->used_ns, ctx->call->started_ns,
+	atomic_store_explicit(&t->used_ns, call_ns(ctx->call),
 	    memory_order_relaxed);
 	fh_normalize(&normal);
 	x = exports_of(t);
@@ -607,6 +627,18 @@ fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	return status;
 }
 
+/* Where a change could go unnoticed nobody lists on by this descriptor. */
+static void
+close_list(struct fs_cache *cache, struct fs_obj *obj)
+{
+	if (obj->fd != -1 && !fs_settled(&obj->st.st_ctim)) {
+		close(obj->fd);
+		obj->fd = -1;
+	}
+	fs_cache_return(cache, obj->entry, obj->fd, &obj->st.st_ctim,
+	    obj->resume);
+}
+
 void
 fs_close(struct fs_obj *obj)
 {
@@ -616,7 +648,7 @@ fs_close(struct fs_obj *obj)
 		return;
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
-		fs_cache_return(cache, obj->entry, obj->fd, obj->resume);
+		close_list(cache, obj);
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);

@@ -18,6 +18,7 @@
 #include "nfs.h"
 #include "ops.h"
 
+struct dirent64;
 struct fs_entry;
 struct fs_export;
 
@@ -83,11 +84,12 @@ enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir,
 #define FS_MANY_MAX 64
 struct fs_name {
 	const char *name;
-	ino_t ino; /* by its directory; 0: what it is must be looked at */
+	ino_t ino; /* fs_number(): by its directory; 0: it must be looked at */
 	enum nfsstat status; /* NFS_OK: st and fh are filled */
 	struct stat st;
 	struct fh fh;
 };
+ino_t fs_number(const struct dirent64 *);
 void fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
     struct fs_name *, size_t n);
 

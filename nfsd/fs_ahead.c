@@ -26,10 +26,8 @@ next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
 	ssize_t len = 0;
 
 	ctx->list_at = *at;
-	if (fs_open(ctx, &dir->entry->fh, FS_DIR | FS_LIST, &list) != NFS_OK) {
-		*at = FS_ANYWHERE; /* not for this caller: leave it */
-		return 0;
-	}
+	if (fs_open(ctx, &dir->entry->fh, FS_DIR | FS_LIST, &list) != NFS_OK)
+		return 0; /* not for this caller */
 	if (list.at == *at || lseek(list.fd, (off_t)*at, SEEK_SET) != -1)
 		len = getdents64(list.fd, bytes, BYTES_AHEAD);
 	for (done = 0; (ssize_t)done < len && n < max; done += d->d_reclen) {
@@ -38,7 +36,7 @@ next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
 		names[n].name = d->d_name;
-		names[n++].ino = d->d_type == DT_DIR ? 0 : d->d_ino;
+		names[n++].ino = fs_number(d);
 	}
 	if (len <= 0)
 		*at = FS_ANYWHERE;
@@ -59,7 +57,8 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	size_t n;
 
 	/* Who has just made the name must not begin again. */
-	if (ctx->changed || dir->st.st_size > SIZE_MAX_AHEAD ||
+	if (ctx->changed || !dir->export->fast ||
+	    dir->st.st_size > SIZE_MAX_AHEAD ||
 	    !fs_cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
 		return false;
 	if (!fs_may_wait(ctx)) {

@@ -398,6 +398,26 @@ fs_cache_fd(struct fs_cache *c, const struct fs_entry *e, enum fs_slot slot)
 	return fd;
 }
 
+/* Closes the descriptors to list by that are from before a change. */
+static void
+drop_streams(struct fs_cache *c, struct fs_entry *e,
+    const struct timespec *ctime, struct closing *closing)
+{
+	size_t i;
+
+	if (fs_same_time(&e->listed, ctime))
+		return;
+	e->listed = *ctime;
+	for (i = FS_SLOT_LIST; i < FS_SLOTS; i++) {
+		if (e->fds[i] == -1)
+			continue;
+		if (!e->slow || !leave(&c->janitor, e->fds[i]))
+			closing->fds[closing->n++] = e->fds[i];
+		e->fds[i] = -1;
+		c->files--;
+	}
+}
+
 /* Which of the descriptors to list by; FS_STREAMS: a new one. */
 static size_t
 choose_stream(const struct fs_entry *e, uint64_t want)
@@ -420,13 +440,15 @@ choose_stream(const struct fs_entry *e, uint64_t want)
 }
 
 int
-fs_cache_lend(struct fs_cache *c, struct fs_entry *e, uint64_t want,
-    uint64_t *at)
+fs_cache_lend(struct fs_cache *c, struct fs_entry *e,
+    const struct timespec *ctime, uint64_t want, uint64_t *at)
 {
+	struct closing closing = { .n = 0 };
 	int fd = -1;
 	size_t i;
 
 	pthread_mutex_lock(&c->lock);
+	drop_streams(c, e, ctime, &closing);
 	i = choose_stream(e, want);
 	if (i < FS_STREAMS) {
 		fd = e->fds[FS_SLOT_LIST + i];
@@ -436,17 +458,21 @@ fs_cache_lend(struct fs_cache *c, struct fs_entry *e, uint64_t want,
 	}
 	e->lent++;
 	pthread_mutex_unlock(&c->lock);
+	close_all(&closing);
 	return fd;
 }
 
 void
-fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd, uint64_t at)
+fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd,
+    const struct timespec *ctime, uint64_t at)
 {
 	struct closing closing = { .n = 0 };
 	size_t i = 0;
 
 	pthread_mutex_lock(&c->lock);
 	e->lent--;
+	if (fd != -1)
+		drop_streams(c, e, ctime, &closing);
 	while (i < FS_STREAMS && e->fds[FS_SLOT_LIST + i] != -1)
 		i++;
 	if (fd != -1 && i < FS_STREAMS) {
@@ -527,12 +553,6 @@ fs_cache_forget(struct fs_cache *c, dev_t dev, ino_t ino)
 	}
 	pthread_mutex_unlock(&c->lock);
 	close_all(&closing);
-}
-
-static bool
-same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 /* The entry of a file, in this export and dialect, or NULL. */
@@ -632,18 +652,10 @@ bool
 fs_cache_granted(struct fs_cache *c, const struct fs_entry *e, uint64_t caller,
     const struct timespec *ctime, int asked, int *granted)
 {
-	const struct fs_grant *g;
-	bool known = false;
-	size_t i;
+	bool known;
 
 	pthread_mutex_lock(&c->lock);
-	for (i = 0; i < FS_CACHE_GRANTS && !known; i++) {
-		g = &e->grants[i];
-		known = g->caller == caller && same_time(&g->ctime, ctime) &&
-		    (g->asked & asked) == asked;
-		if (known)
-			*granted = g->granted & asked;
-	}
+	known = fs_grant_find(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
 	return known;
 }
@@ -652,25 +664,8 @@ void
 fs_cache_grant(struct fs_cache *c, struct fs_entry *e, uint64_t caller,
     const struct timespec *ctime, int asked, int granted)
 {
-	struct fs_grant *g = &e->grants[0];
-	size_t i;
-
 	pthread_mutex_lock(&c->lock);
-	for (i = 0; i < FS_CACHE_GRANTS; i++)
-		if (e->grants[i].caller == caller)
-			break;
-	if (i == FS_CACHE_GRANTS) {
-		memmove(&e->grants[1], &e->grants[0],
-		    (FS_CACHE_GRANTS - 1) * sizeof(*g));
-		g->asked = g->granted = 0;
-	} else
-		g = &e->grants[i];
-	if (g->caller != caller || !same_time(&g->ctime, ctime))
-		g->asked = g->granted = 0;
-	g->caller = caller;
-	g->ctime = *ctime;
-	g->asked |= (uint8_t)asked;
-	g->granted = (uint8_t)((g->granted & ~asked) | granted);
+	fs_grant_note(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
 }
 

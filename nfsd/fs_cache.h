@@ -59,13 +59,16 @@ void fs_cache_add_fd(struct fs_cache *, struct fs_entry *, int fd, enum fs_slot,
 int fs_cache_fd(struct fs_cache *, const struct fs_entry *, enum fs_slot);
 /*
  * A descriptor to list by for one user alone, and where it stands: at want, or
- * where nobody goes on, or anywhere when there can be no more of them. -1: one
- * has to be opened. Either way fs_cache_return() ends it.
+ * where nobody goes on, or anywhere when there can be no more of them. Those
+ * from before the directory changed are closed: filesystems remember in them
+ * what they have read ahead. -1: one has to be opened. Either way
+ * fs_cache_return() ends it.
  */
-int fs_cache_lend(struct fs_cache *, struct fs_entry *, uint64_t want,
-    uint64_t *at);
+int fs_cache_lend(struct fs_cache *, struct fs_entry *,
+    const struct timespec *ctime, uint64_t want, uint64_t *at);
 /* Gives it (or a new one; -1: none) back, standing at. */
-void fs_cache_return(struct fs_cache *, struct fs_entry *, int fd, uint64_t at);
+void fs_cache_return(struct fs_cache *, struct fs_entry *, int fd,
+    const struct timespec *ctime, uint64_t at);
 void fs_cache_release(struct fs_cache *, struct fs_entry *);
 /* The entry is found no more; its descriptors close with the last release. */
 void fs_cache_drop(struct fs_cache *, struct fs_entry *);

@@ -108,6 +108,11 @@ const struct export_client *fs_client(struct fs_thread *,
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
 /*
+ * A change in the same tick of the clock would leave ctime as it is: only by a
+ * ctime from before that tick can a change be told.
+ */
+bool fs_settled(const struct timespec *ctime);
+/*
  * An unknown name: when it pays, looks it up together with the names behind it
  * (fs_ahead.c). False: it must be looked up alone.
  */

@@ -47,6 +47,7 @@ struct fs_entry {
 	uint8_t lent; /* of the descriptors to list by */
 	unsigned int refs;
 	uint64_t at[FS_STREAMS]; /* where they stand */
+	struct timespec listed; /* ctime of the directory they list */
 	uint8_t misses; /* names looked up in it that were not known */
 	bool ahead_busy; /* somebody is looking ahead */
 	uint64_t ahead; /* how far they have been looked at */
@@ -55,5 +56,17 @@ struct fs_entry {
 	struct fs_grant grants[FS_CACHE_GRANTS];
 	uint32_t generation; /* of the exports its tag was checked under */
 };
+
+/* Remembered rights of a file (fs_grant.c); the cache's lock is held. */
+bool fs_grant_find(const struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
+    const struct timespec *ctime, int asked, int *granted);
+void fs_grant_note(struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
+    const struct timespec *ctime, int asked, int granted);
+
+static inline bool
+fs_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
 
 #endif

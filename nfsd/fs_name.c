@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From a name in a directory to a handle. The kernel walks the name as the
- * caller, so it decides who may; the handle comes from the cache when the file
+ * From a name in a directory to a handle. The kernel decides who may: it walks
+ * the name as the caller, or is asked whether he may search; the handle comes from the cache when the file
  * is known and from the broker when not. Nothing is followed, and another
  * mount is entered only where it is an export that this client may use.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/sysmacros.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -419,9 +420,27 @@ by_number(struct call_ctx *ctx, const struct fs_obj *dir)
 	    fs_access(ctx, dir, X_OK) == X_OK;
 }
 
+/* Something may be mounted on a directory, and on what is not told. */
+ino_t
+fs_number(const struct dirent64 *d)
+{
+	return d->d_type == DT_REG || d->d_type == DT_LNK ? d->d_ino : 0;
+}
+
+/* Is the directory as it was when its entries were read? */
+static bool
+is_unchanged(const struct fs_obj *dir)
+{
+	struct stat st;
+
+	return fs_settled(&dir->st.st_ctim) && fstat(dir->fd, &st) == 0 &&
+	    fs_same_time(&st.st_ctim, &dir->st.st_ctim);
+}
+
 /*
- * Fills in the names whose files we hold open: no other file can have their
- * numbers, and asking a descriptor is cheaper than walking a name.
+ * Fills in the names whose files we hold open: asking a descriptor is cheaper
+ * than walking a name. While the directory is unchanged its entries have their
+ * numbers, and while we hold a file no other can have its number.
  */
 static void
 look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
@@ -430,13 +449,15 @@ look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
 	struct fs_thread *t = ctx->thread;
 	struct fs_cache *cache = t->fs->cache;
 	struct fs_held held[FS_MANY_MAX];
+	bool unchanged;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		held[i].ino = names[i].ino;
 	fs_cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
 	    dir->st.st_dev, held, n);
-	for (i = 0; i < n; i++) {
+	unchanged = is_unchanged(dir);
+	for (i = 0; unchanged && i < n; i++) {
 		if (names[i].ino == 0 || held[i].entry == NULL ||
 		    fstat(held[i].fd, &names[i].st) == -1 ||
 		    names[i].st.st_nlink == 0)

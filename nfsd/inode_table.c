@@ -373,8 +373,10 @@ todo_open(const struct inode_table *t, const struct todo *d)
 	int fd, below;
 
 	for (; d->above != NULL; d = d->above) {
-		if (depth == INODE_DEPTH_MAX)
+		if (depth == INODE_DEPTH_MAX) {
+			errno = ENAMETOOLONG;
 			return -1;
+		}
 		path[depth++] = d;
 	}
 	fd = open_beneath(t, t->root, ".", O_RDONLY | O_DIRECTORY);
@@ -441,7 +443,7 @@ read_directory(struct walk *w, struct todo *dir)
 	if (fd == -1 || (d = fdopendir(fd)) == NULL) {
 		if (fd != -1)
 			close(fd);
-		w->complete = w->complete && errno == ENOENT;
+		w->complete = w->complete && is_absence(errno);
 		return;
 	}
 	while (errno = 0, (e = readdir(d)) != NULL) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * READDIR, READDIRPLUS. A cookie is the filesystem's own position behind an
- * entry: it stays right while other entries come and go, and nothing has to
- * be remembered between two calls. Memory is one thread's scratch, whatever the
+ * entry: it stays right while other entries come and go, and nothing that
+ * has to be right is remembered between two calls. Memory is one thread's scratch, whatever the
  * size of the directory.
  *
  * Where cookies have 32 bits and positions 63 (version 2 on ext4, whose
@@ -324,9 +324,7 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 	for (i = 0; i < n; i++)
 		if (!is_dots(files[i]->d_name)) {
 			names[asked].name = files[i]->d_name;
-			/* A directory may have something mounted on it. */
-			names[asked++].ino =
-			    files[i]->d_type == DT_DIR ? 0 : files[i]->d_ino;
+			names[asked++].ino = fs_number(files[i]);
 		}
 	fs_lookup_many(w->ctx, w->dir, names, asked);
 	for (i = n; i-- > 0;) {

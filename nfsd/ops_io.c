@@ -196,10 +196,13 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
 		status = nfs_status(errno);
 		/*
 		 * Earlier unstable writes may be lost with this one. When it
-		 * was to be stable the kernel tells so with any error, and
-		 * only once: a COMMIT would not hear of it.
+		 * was to be stable and can be written, its way to the disk
+		 * failed: the kernel tells that only once, and a COMMIT would
+		 * not hear of it.
 		 */
-		if (status == NFSERR_IO || stable != NFS_UNSTABLE)
+		if (status == NFSERR_IO ||
+		    (stable != NFS_UNSTABLE &&
+			write_all(file->fd, &data, (off_t)a->offset, 0) == 0))
 			fs_writeback_failed();
 		return status;
 	}

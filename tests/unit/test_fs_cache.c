@@ -154,37 +154,42 @@ lending(void)
 	struct fs_cache *c = fs_cache_new(16);
 	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
 	int fds[FS_STREAMS + 1], i;
+	struct timespec then = { 5, 0 }, now = { 6, 0 };
 	uint64_t at = 0;
 
-	ok(fs_cache_lend(c, e, 0, &at) == -1, "none to list by yet");
+	ok(fs_cache_lend(c, e, &then, 0, &at) == -1, "none to list by yet");
 	fds[0] = some_fd();
-	fs_cache_return(c, e, fds[0], 100);
-	ok(fs_cache_lend(c, e, 100, &at) == fds[0] && at == 100,
+	fs_cache_return(c, e, fds[0], &then, 100);
+	ok(fs_cache_lend(c, e, &then, 100, &at) == fds[0] && at == 100,
 	    "who goes on where it stands gets it");
-	ok(fs_cache_lend(c, e, 100, &at) == -1, "lent to one only");
-	fs_cache_return(c, e, -1, 0);
-	fs_cache_return(c, e, fds[0], 100);
-	ok(fs_cache_lend(c, e, 200, &at) == -1,
+	ok(fs_cache_lend(c, e, &then, 100, &at) == -1, "lent to one only");
+	fs_cache_return(c, e, -1, &then, 0);
+	fs_cache_return(c, e, fds[0], &then, 100);
+	ok(fs_cache_lend(c, e, &then, 200, &at) == -1,
 	    "another listing gets one of its own");
 	fds[1] = some_fd();
-	fs_cache_return(c, e, fds[1], FS_ANYWHERE);
-	ok(fs_cache_lend(c, e, 300, &at) == fds[1], "or one that is done");
-	fs_cache_return(c, e, fds[1], 200);
+	fs_cache_return(c, e, fds[1], &then, FS_ANYWHERE);
+	ok(fs_cache_lend(c, e, &then, 300, &at) == fds[1],
+	    "or one that is done");
+	fs_cache_return(c, e, fds[1], &then, 200);
 	for (i = 2; i < FS_STREAMS; i++) {
-		(void)fs_cache_lend(c, e, 999, &at);
-		fs_cache_return(c, e, fds[i] = some_fd(),
+		(void)fs_cache_lend(c, e, &then, 999, &at);
+		fs_cache_return(c, e, fds[i] = some_fd(), &then,
 		    200 + 100 * (uint64_t)i);
 	}
-	ok(fs_cache_lend(c, e, 7, &at) != -1 && at != 7,
+	ok(fs_cache_lend(c, e, &then, 7, &at) != -1 && at != 7,
 	    "when there are enough any will do");
 	for (i = 1; i < FS_STREAMS; i++)
-		(void)fs_cache_lend(c, e, 7, &at);
-	ok(fs_cache_lend(c, e, 7, &at) == -1, "all are lent");
+		(void)fs_cache_lend(c, e, &then, 7, &at);
+	ok(fs_cache_lend(c, e, &then, 7, &at) == -1, "all are lent");
 	fds[FS_STREAMS] = some_fd();
 	for (i = 0; i <= FS_STREAMS; i++)
-		fs_cache_return(c, e, fds[i], 9);
+		fs_cache_return(c, e, fds[i], &then, 9);
 	ok(is_open(fds[0]) && !is_open(fds[FS_STREAMS]),
 	    "what is too much is closed");
+	ok(fs_cache_lend(c, e, &now, 9, &at) == -1 && !is_open(fds[0]),
+	    "and all from before a change are");
+	fs_cache_return(c, e, -1, &now, 0);
 	fs_cache_release(c, e);
 	fs_cache_free(c);
 }

@@ -7,11 +7,13 @@
  * Links: nfsd
  * Runs in: test program.
  */
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <errno.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,13 +44,19 @@ put_zeros(int n)
 }
 
 static void
-put_write(void)
+put_write_as(enum nfs_stable stable)
 {
 	put_handle("file");
 	put_zeros(2);
 	xdr_put_u32(&out, 3);
-	xdr_put_u32(&out, NFS_UNSTABLE);
+	xdr_put_u32(&out, stable);
 	xdr_put_opaque(&out, "abc", 3);
+}
+
+static void
+put_write(void)
+{
+	put_write_as(NFS_UNSTABLE);
 }
 
 static void
@@ -256,7 +264,7 @@ verifier(void)
 
 /* A failed COMMIT is IO, and the verifier is another from then on. */
 static int
-lost_data(void)
+lost_data(size_t row UNUSED, int error UNUSED)
 {
 	uint64_t before = verifier();
 	size_t i;
@@ -270,6 +278,27 @@ lost_data(void)
 	return verifier() == before ? 4 : 0;
 }
 
+/* A stable write that could not even begin: nobody has to write again. */
+static int
+refused_write(size_t row UNUSED, int error UNUSED)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	uint64_t before = verifier();
+	struct xdr_in in;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	xdr_out_init(&out, args, sizeof(args));
+	put_write_as(NFS_FILE_SYNC);
+	if (before == 0 || setrlimit(RLIMIT_FSIZE, &none) == -1)
+		return 2;
+	in = nfs_fixture_call(f, 3, NFSPROC3_WRITE, 0, args, out.len);
+	if (xdr_get_u32(&in) != NFSERR_FBIG ||
+	    setrlimit(RLIMIT_FSIZE, &all) == -1)
+		return 3;
+	return verifier() == before ? 0 : 4;
+}
+
 static int
 in_child(int (*test)(size_t, int), size_t row, int error)
 {
@@ -277,7 +306,7 @@ in_child(int (*test)(size_t, int), size_t row, int error)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(test != NULL ? test(row, error) : lost_data());
+		_exit(test(row, error));
 	if (pid == -1 || waitpid(pid, &status, 0) == -1 || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status);
@@ -301,7 +330,9 @@ main(void)
 			end_skip;
 		}
 	f = nfs_fixture_new("");
-	cmp_ok(in_child(NULL, 0, 0), "==", 0,
+	cmp_ok(in_child(refused_write, 0, 0), "==", 0,
+	    "a stable WRITE that is refused does not change the verifier");
+	cmp_ok(in_child(lost_data, 0, 0), "==", 0,
 	    "a failed COMMIT is IO and changes the verifier");
 	nfs_fixture_free(f);
 	done_testing();

@@ -260,17 +260,26 @@ take_readlink3(struct rpc_context *ctx UNUSED, int status, void *data,
 		    strlen(r->READLINK3res_u.resok.data));
 }
 
+/* libnfs packs its lists without regard to alignment: entries are copied. */
+static const void *
+next_entry(const void *from, void *to, size_t size)
+{
+	if (from != NULL)
+		memcpy(to, from, size);
+	return from;
+}
+
 static void
 take_readdir3(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)
 {
 	READDIR3res *r = begin(status, data);
-	entry3 *e;
+	entry3 e;
 
 	if (r == NULL)
 		return;
-	for (e = r->READDIR3res_u.resok.reply.entries; e != NULL;
-	     e = e->nextentry)
+	e.nextentry = r->READDIR3res_u.resok.reply.entries;
+	while (next_entry(e.nextentry, &e, sizeof(e)) != NULL)
 		a.entries++;
 	a.eof = r->READDIR3res_u.resok.reply.eof != 0;
 }
@@ -280,14 +289,14 @@ take_readdirplus3(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)
 {
 	READDIRPLUS3res *r = begin(status, data);
-	entryplus3 *e;
+	entryplus3 e;
 
 	if (r == NULL)
 		return;
-	for (e = r->READDIRPLUS3res_u.resok.reply.entries; e != NULL;
-	     e = e->nextentry)
-		a.entries += e->name_attributes.attributes_follow &&
-		    e->name_handle.handle_follows;
+	e.nextentry = r->READDIRPLUS3res_u.resok.reply.entries;
+	while (next_entry(e.nextentry, &e, sizeof(e)) != NULL)
+		a.entries += e.name_attributes.attributes_follow &&
+		    e.name_handle.handle_follows;
 	a.eof = r->READDIRPLUS3res_u.resok.reply.eof != 0;
 }
 
@@ -542,11 +551,12 @@ take_readdir2(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)
 {
 	READDIR2res *r = begin(status, data);
-	entry2 *e;
+	entry2 e;
 
 	if (r == NULL)
 		return;
-	for (e = r->READDIR2res_u.resok.entries; e != NULL; e = e->nextentry)
+	e.nextentry = r->READDIR2res_u.resok.entries;
+	while (next_entry(e.nextentry, &e, sizeof(e)) != NULL)
 		a.entries++;
 	a.eof = r->READDIR2res_u.resok.eof != 0;
 }

@@ -3,6 +3,7 @@
 # make serve: started, used, interrupted, nothing left behind.
 . "${0%/*}/lib.sh"
 private "$@"
+sanitized && skip_all "make serve builds programs of its own"
 need nfs-ls libnfs-utils showmount nfs-common rpcinfo rpcbind
 need_daemons
 

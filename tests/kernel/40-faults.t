@@ -44,21 +44,21 @@ killed() {
 		again "$d"
 		ok $? "$label: $d killed and started again"
 	done
-	copying 300 "kill-$(echo "$*" | tr ' ' '-')"
+	copying 600 "kill-$(echo "$*" | tr ' ' '-')"
 }
 
 all_killed() {
 	local d
 	for d in portmapd nfsd mountd; do stop "$d" KILL; done
 	for d in portmapd nfsd mountd; do again "$d"; done
-	copying 300 kill-all-at-once
+	copying 600 kill-all-at-once
 }
 
 no_link() { # SECONDS
 	ip link set br0 down
 	sleep "$1"
 	ip link set br0 up
-	copying 300 "no-link-for-$1-s"
+	copying 600 "no-link-for-$1-s"
 }
 
 no_server() { # SECONDS
@@ -66,7 +66,7 @@ no_server() { # SECONDS
 	tern_stop
 	sleep "$1"
 	for d in portmapd mountd nfsd; do again "$d"; done
-	copying 300 "no-server-for-$1-s"
+	copying 600 "no-server-for-$1-s"
 }
 
 # faults VERSION PROTOCOL COMMAND...: what happens to a client while it copies;
@@ -77,7 +77,7 @@ faults() {
 	shift 2
 	guest_start "$rig/faults.sh" "EXPORT=$T/export" "VERS=$v" \
 	    "PROTO=$proto"
-	wait_for 200 more_rounds 1
+	wait_for 600 more_rounds 1
 	[ "$rounds" -ge 1 ]
 	ok $? "$label: the copy runs" || diag "$(tail -n 20 "$console")"
 	while read -r one <&8; do
@@ -86,7 +86,7 @@ faults() {
 		$one
 	done 8< <(echo "$*" | tr , '\n')
 	: >"$T/export/stop"
-	guest_wait 300
+	guest_wait 600
 	ok $? "$label: the client unmounts and ends well" ||
 	    diag "$(tail -n 20 "$console")"
 	rm "$T/export/stop"

@@ -256,7 +256,7 @@ open_common(const struct jail_export *list, size_t n)
 			while (len > 1 && path[len] != '/');
 		path[len > 1 ? len : 1] = '\0';
 	}
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return jail_path_open(path);
 }
 
 static struct jail_entry *

@@ -50,6 +50,24 @@ may_lead(struct walk *w, uid_t owner)
 	return true;
 }
 
+/*
+ * Who put the link there? Its owner; but root's links can be moved by who may
+ * write to the directory.
+ */
+static uid_t
+placed_by(int dir, const struct stat *link)
+{
+	struct stat st;
+
+	if (link->st_uid != 0)
+		return link->st_uid;
+	if (fstat(dir, &st) == -1 ||
+	    ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
+		(st.st_mode & S_ISVTX) == 0))
+		return (uid_t)-1; /* anybody, and nothing is his */
+	return st.st_uid;
+}
+
 /* Where a link leads, if it may lead us. Its length, or -1. */
 static ssize_t
 read_link(struct walk *w, const char *name, char *out, size_t size)
@@ -63,7 +81,7 @@ read_link(struct walk *w, const char *name, char *out, size_t size)
 	if (fstat(fd, &st) == 0) {
 		if (!S_ISLNK(st.st_mode))
 			errno = ENOTDIR;
-		else if (!may_lead(w, st.st_uid))
+		else if (!may_lead(w, placed_by(w->at, &st)))
 			errno = ELOOP;
 		else
 			n = readlinkat(fd, "", out, size);

@@ -394,10 +394,13 @@ kernel_grants(int fd, int mode)
 		   AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-/* May the caller execute it? No kernel tells the ACL of an O_PATH descriptor. */
+/*
+ * May the caller execute it? No kernel tells the ACL of an O_PATH descriptor.
+ * sure: the answer is not one for want of a better.
+ */
 static bool
 executes(struct fs_thread *t, struct fs_entry *entry, int fd,
-    const struct stat *st)
+    const struct stat *st, bool *sure)
 {
 	struct fs_cache *cache = t->fs->cache;
 	int data = fs_cache_fd(cache, entry, FS_SLOT_READ);
@@ -414,6 +417,7 @@ executes(struct fs_thread *t, struct fs_entry *entry, int fd,
 	} else if (data == -1 && errno == EACCES)
 		return false; /* who may execute may read: it was looked at */
 	may = fs_permits(&t->acting, data == -1 ? fd : data, st, X_OK);
+	*sure = may != FS_ACL_UNKNOWN;
 	/* Who may execute may read: he must be allowed to read at least. */
 	return may == FS_ACL_YES ||
 	    (may == FS_ACL_UNKNOWN && kernel_grants(fd, R_OK));
@@ -422,10 +426,10 @@ executes(struct fs_thread *t, struct fs_entry *entry, int fd,
 /* Asks the kernel, where it can be asked. */
 static bool
 asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
-    int mode)
+    int mode, bool *sure)
 {
 	if (mode == X_OK && S_ISREG(st->st_mode))
-		return executes(t, entry, fd, st);
+		return executes(t, entry, fd, st, sure);
 	return kernel_grants(fd, mode);
 }
 
@@ -447,15 +451,17 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
 	int granted = 0;
+	bool sure = true;
 	size_t i;
 
 	if (fs_cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim,
 		asked, &granted))
 		return granted;
 	for (i = 0; i < nitems(each); i++)
-		if ((asked & each[i]) != 0 && asks(t, entry, fd, st, each[i]))
+		if ((asked & each[i]) != 0 &&
+		    asks(t, entry, fd, st, each[i], &sure))
 			granted |= each[i];
-	if (fs_settled(&st->st_ctim))
+	if (sure && fs_settled(&st->st_ctim))
 		fs_cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim,
 		    asked, granted);
 	return granted;

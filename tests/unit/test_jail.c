@@ -256,13 +256,14 @@ static void
 test_links(void)
 {
 	char absolute[256], there[256], up[256], loop[256], user[256];
-	char own[256];
+	char own[256], moved[256];
 	struct jail_export list[] = { { absolute, false, 0 },
-		{ loop, false, 0 }, { own, false, 0 }, { up, false, 0 },
-		{ user, false, 0 } };
+		{ moved, false, 0 }, { loop, false, 0 }, { own, false, 0 },
+		{ up, false, 0 }, { user, false, 0 } };
 	struct jail *jail;
 
 	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
+	(void)snprintf(moved, sizeof(moved), "%s/his/moved", base);
 	(void)snprintf(loop, sizeof(loop), "%s/loop", base);
 	(void)snprintf(own, sizeof(own), "%s/own", base);
 	(void)snprintf(up, sizeof(up), "%s/srv/up", base);
@@ -276,7 +277,8 @@ test_links(void)
 		BAIL_OUT("a user's link");
 	(void)snprintf(there, sizeof(there), "%s/his", base);
 	if (mkdir(there, 0755) == -1 || chown(there, 1000, 1000) == -1 ||
-	    symlink("his", own) == -1 || lchown(own, 1000, 1000) == -1)
+	    symlink("his", own) == -1 || lchown(own, 1000, 1000) == -1 ||
+	    symlink(srv, moved) == -1)
 		BAIL_OUT("a user's directory");
 	jail = jail_new(list, nitems(list), false);
 	ok(jail_root(jail, absolute) != -1, "root's link is followed");
@@ -284,6 +286,8 @@ test_links(void)
 	ok(jail_root(jail, loop) == -1, "not for ever");
 	ok(jail_root(jail, user) == -1, "a user's link leads nowhere");
 	ok(jail_root(jail, own) != -1, "but to what is his");
+	ok(jail_root(jail, moved) == -1,
+	    "nor does one of root's that he may have moved");
 	jail_free(jail);
 }
 

@@ -39,6 +39,7 @@ struct broker_channel {
 	struct broker *broker;
 	struct fs_acting acting;
 	bool started; /* acting belongs to the thread that serves */
+	bool searches; /* closed directories do not stop us */
 	unsigned int bad;
 };
 
@@ -208,19 +209,37 @@ open_again(const struct source *s, int flags)
 					    open_found(s, flags);
 }
 
+/*
+ * Looks for a file where the caller may not: its handle says that it is there,
+ * and to know where is not to have it. Where the right to open handles is
+ * missing (a container) only our override gets us through closed directories.
+ */
+static int
+find_source(const struct broker_channel *c, struct source *s)
+{
+	struct inode_table *table = fs_export_table(s->export);
+	bool override =
+	    !c->searches && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
+	int result = -1, saved;
+
+	if (table != NULL)
+		result = inode_table_open(table, &s->plain, &s->found);
+	saved = errno;
+	if (override && fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
+		fatal("broker: cannot give up an override");
+	errno = saved;
+	return result;
+}
+
 /* The O_PATH descriptor. */
 static int
-open_source(struct source *s)
+open_source(const struct broker_channel *c, struct source *s)
 {
-	struct inode_table *table;
-
 	if (s->plain.kind == FH_KERNEL) {
 		s->fd = open_kernel(s, O_PATH);
 		return s->fd == -1 ? -1 : 0;
 	}
-	table = fs_export_table(s->export);
-	if (table == NULL ||
-	    inode_table_open(table, &s->plain, &s->found) == -1)
+	if (find_source(c, s) == -1)
 		return -1;
 	s->fd = s->found.fd;
 	return 0;
@@ -270,6 +289,7 @@ act_as(struct broker_channel *c, const struct broker_open *q)
 	if (!c->started) {
 		/* Without the right there is nothing to give up. */
 		(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
+		c->searches = fs_cred_right(CAP_DAC_READ_SEARCH, true) != -1;
 		fs_cred_init(&c->acting, c->broker->mode);
 		c->started = true;
 	}
@@ -421,7 +441,7 @@ open_checked(struct broker_channel *c, const struct fs_exports *x,
 	}
 	if (check_user(c, s.export, q) == -1 || act_as(c, q) == -1)
 		return -1;
-	if (open_source(&s) == 0)
+	if (open_source(c, &s) == 0)
 		fd = open_source_as(c, q, &s, readable);
 	close_source(&s);
 	return fd;
@@ -472,7 +492,7 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 	if (check_user(c, dir.export, &q->file) == -1 ||
 	    act_as(c, &q->file) == -1)
 		return -1;
-	if (open_source(&file) == 0 && open_source(&dir) == 0)
+	if (open_source(c, &file) == 0 && open_source(c, &dir) == 0)
 		result = link_source(c, &file, dir.fd, name);
 	close_source(&file);
 	close_source(&dir);

@@ -26,6 +26,8 @@ has_sealed() { [ "$(grep -c 'sandbox: mounts' "$T/$1.log")" -ge "$2" ]; }
 
 status() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
+nfs() { "$top/tests/system/nfs.py" -s 700 "$@"; }
+
 has_filter() {
 	if unfiltered; then
 		skip 'a build without filter'
@@ -201,5 +203,17 @@ if [ -x "$O/nfsd/nfsd" ]; then
 	    'the broker says that it may not open handles'
 	is "$(nfs-cat "nfs://127.0.0.1$T/export/greeting" 2>&1)" hello \
 	    'and it serves'
+	# Without the right to open handles files are opened as the caller.
+	mkdir -m 700 "$T/export/drawer"
+	echo his >"$T/export/drawer/closed"
+	chmod 600 "$T/export/drawer/closed"
+	chown -R alice:alice "$T/export/drawer"
+	x=$(nfs mnt "$T/export")
+	f=$(nfs -u 1001:1001 lookup "$(nfs lookup "$x" drawer)" closed)
+	stop nfsd
+	start nfsd -p 2049 -w 1 && wait_for 10 nfs null
+	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'a closed file is closed'
+	is "$(nfs -u 1001:1001 read "$f" 0 9)" his 'but to its owner'
+	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'also after him'
 fi
 done_testing

@@ -15,6 +15,7 @@ here=${0%/*}
 export START_SECONDS=60 NFS_TIMEOUT=60
 mkdir -p "$T/export/sub" "$T/later" "$T/traces"
 chmod 1777 "$T/export" "$T/later"
+echo readable >"$T/export/readable"
 
 # wrap FOLDER: what is started from now on is traced there.
 wrap() {

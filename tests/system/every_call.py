@@ -49,6 +49,7 @@ def version3(c, root, tag):
     attempt(c.access, f, 0x3f)
     attempt(c.access, d, 0x3f)
     attempt(c.lookup, d, "f")
+    attempt(c.read, attempt(c.lookup, root, "readable"), 0, 4096)
     attempt(c.lookup, d, "..")
     attempt(c.lookup, d, ".")
     attempt(c.lookup, root, "..")

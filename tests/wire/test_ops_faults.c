@@ -284,10 +284,11 @@ refused_write(size_t row UNUSED, int error UNUSED)
 {
 	const struct rlimit none = { 0, RLIM_INFINITY };
 	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	uint64_t before = verifier();
 	struct xdr_in in;
 
-	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	xdr_out_init(&out, args, sizeof(args));
 	put_write_as(NFS_FILE_SYNC);
 	if (before == 0 || setrlimit(RLIMIT_FSIZE, &none) == -1)

@@ -151,20 +151,43 @@ is_flooded(const struct rpc_conn *c)
 }
 
 /*
- * Must c wait with reading, for the sake of all? Beyond a limit those wait
- * that would add to it, far beyond it all; but never the oldest incomplete
- * record: it is the one whose end sets memory free.
+ * Must c wait with reading, for the sake of all? Beyond the limit those wait
+ * that are in the middle of a record; but never the oldest incomplete one: its
+ * end sets memory free.
  */
 static bool
 is_paused(const struct rpc_conn *c)
 {
-	size_t max = rpc_tcp_limits(c->tcp)->partial_max;
-	bool more;
+	bool more = c->record_since != 0 &&
+	    rpc_streams.partial >= rpc_tcp_limits(c->tcp)->partial_max;
 
-	more = rpc_streams.partial / 2 >= max ||
-	    (rpc_streams.partial >= max && c->record_since != 0);
 	return is_flooded(c) ||
 	    (more && c != TAILQ_FIRST(&rpc_streams.incomplete));
+}
+
+/*
+ * Far beyond the limit nobody begins a record that is not there as a whole:
+ * short calls are served whatever others do, long ones wait for their turn.
+ */
+static bool
+may_begin(const struct rpc_conn *c)
+{
+	return rpc_record_partial(&c->record) ||
+	    rpc_streams.partial / 2 < rpc_tcp_limits(c->tcp)->partial_max;
+}
+
+/* Is the first record of the data all there, in one piece? */
+static bool
+is_whole(const uint8_t *data, size_t len)
+{
+	uint32_t mark;
+
+	if (len < 4)
+		return false;
+	mark = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 |
+	    (uint32_t)data[2] << 8 | data[3];
+	return (mark & RPC_RECORD_LAST) != 0 &&
+	    (mark & ~RPC_RECORD_LAST) <= len - 4;
 }
 
 /* Puts c among those that go on, at the next turn or after a pause. */
@@ -376,6 +399,13 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 			hold(c, NULL, 0, data, len);
 			break;
 		}
+		if (len > 0 && !may_begin(c) && !is_whole(data, len)) {
+			hold(c, NULL, 0, data, len);
+			rpc_record_clear(
+			    &c->record); /* the last one's buffer */
+			c->busy = true;
+			break;
+		}
 		state = rpc_record_next(&c->record, limits->record_max,
 		    limits->fragments_max, &data, &len, &msg, &msglen);
 		if (state == RPC_RECORD_MORE) {
@@ -472,7 +502,9 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	room = rpc_record_room(&c->record, &at);
 	if (room > 0)
 		iov[count++] = (struct iovec){ at, room };
-	iov[count++] = (struct iovec){ s->in, RPC_CONN_READ };
+	/* What has to wait must not take up much. */
+	iov[count++] = (struct iovec){ s->in,
+		may_begin(c) ? RPC_CONN_READ : RPC_CONN_SHORT };
 	n = readv(fd, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;

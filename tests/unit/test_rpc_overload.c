@@ -18,6 +18,7 @@
 #define CALLS	4
 #define BYTES	1000000
 #define STEP	65536
+#define TRIES	5
 
 struct client {
 	int fd;
@@ -76,6 +77,21 @@ run(const struct stub_server *s, size_t to_send, size_t to_get)
 	return done;
 }
 
+/*
+ * On a busy machine the clients themselves may not get to read for a second,
+ * and are closed for it: a try that was spoilt so is made again.
+ */
+static unsigned int
+run_all(const struct stub_server *s, size_t to_send, size_t to_get)
+{
+	unsigned int done = 0;
+	int i;
+
+	for (i = 0; i < TRIES && done < CLIENTS; i++)
+		done = run(s, to_send, to_get);
+	return done;
+}
+
 static void
 test_replies(enum stub_proc proc, unsigned int threads, const char *what)
 {
@@ -95,8 +111,8 @@ test_replies(enum stub_proc proc, unsigned int threads, const char *what)
 		stub_mark(request + len, n, true);
 		len += 4 + n;
 	}
-	cmp_ok(run(&s, len, CALLS * (4 + 24 + 4 + BYTES)), "==", CLIENTS, "%s",
-	    what);
+	cmp_ok(run_all(&s, len, CALLS * (4 + 24 + 4 + BYTES)), "==", CLIENTS,
+	    "%s", what);
 	stub_stop(&s);
 }
 
@@ -119,7 +135,7 @@ test_requests(void)
 		stub_mark(request + len, n, true);
 		len += 4 + n;
 	}
-	cmp_ok(run(&s, len, CALLS * 32), "==", CLIENTS,
+	cmp_ok(run_all(&s, len, CALLS * 32), "==", CLIENTS,
 	    "long requests of many slow writers");
 	stub_stop(&s);
 }
@@ -139,7 +155,7 @@ test_pipelines(void)
 		n = stub_message(request + len + 4, 60, 1, STUB_NULL, NULL, 0);
 		stub_mark(request + len, n, true);
 	}
-	cmp_ok(run(&s, len, len / 44 * 28), "==", CLIENTS,
+	cmp_ok(run_all(&s, len, len / 44 * 28), "==", CLIENTS,
 	    "10,000 calls at once from each of many clients");
 	stub_stop(&s);
 }

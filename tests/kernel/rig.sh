@@ -99,6 +99,7 @@ guest_news() {
 		case $what in
 		run) [ -z "${1:-}" ] || diag "$1: $name" ;;
 		pass | fail)
+			_heard=1
 			[ "$what" = pass ] || broken=$name
 			[ -z "${1:-}" ] || row "$what" "$name" "$secs" "$1"
 			;;
@@ -119,16 +120,17 @@ row() {
 	echo "$(date +%T) $1 $4 $2 $3 s" >&2
 }
 
-# guest_wait SECONDS [LABEL]: until it has powered off, with its news; the status
-# of the job.
+# guest_wait SECONDS [LABEL]: until it has powered off, with its news, each within
+# so long after the last; the status of the job.
 guest_wait() {
-	local end=$((SECONDS + $1)) n=${pid[guest]} all
+	local end=$((SECONDS + $1)) n=${pid[guest]} all _heard=
 	while kill -0 "$n" 2>/dev/null && [ $SECONDS -lt "$end" ]; do
 		guest_news "${2:-}"
+		[ -z "$_heard" ] || end=$((SECONDS + $1)) _heard=
 		sleep 0.5
 	done
 	if kill -0 "$n" 2>/dev/null; then
-		diag "the guest did not end in $1 s"
+		diag "nothing of the guest in $1 s"
 		mapfile -t all < <(pids_of guest) # or the tap stays taken
 		kill -9 "${all[@]}" 2>/dev/null
 	fi

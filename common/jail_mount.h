@@ -26,8 +26,11 @@ int jail_mount_pivot(int tree);
 int jail_mount_attach(int tree, int top, const char *path);
 /* A writable view of the root, for making directories. */
 int jail_mount_writable(void);
-/* The root of an export, by its path in the jail. Not O_PATH where we may read it: the kernel opens
- * handles only relative to a descriptor that was really opened. */
+/*
+ * The root of an export, by its path in the jail. Not O_PATH where we may read
+ * it: the kernel opens handles only relative to a descriptor that was really
+ * opened.
+ */
 int jail_mount_open(const char *path);
 /* The root itself becomes read-only, without set-id, devices, programs. */
 int jail_mount_seal_root(void);

@@ -3,8 +3,8 @@
  * What is mounted inside the exports that say crossmnt, and what the exports
  * themselves lie on. A filesystem inside is like an export of its own, with the
  * clients of the one around it; mountd and nfsd find the same ones under the
- * same numbers. The kernel's list tells: no filesystem is touched, so that a
- * dead one cannot hang us.
+ * same numbers. The kernel's list tells: to find them no filesystem is touched,
+ * so that a dead one cannot hang us here.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef SUBMOUNTS_H

@@ -209,6 +209,17 @@ open_again(const struct source *s, int flags)
 					    open_found(s, flags);
 }
 
+/* Gives up CAP_DAC_OVERRIDE; keeps errno. */
+static void
+end_override(void)
+{
+	int saved = errno;
+
+	if (fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
+		fatal("broker: cannot give up an override");
+	errno = saved;
+}
+
 /*
  * Looks for a file where the caller may not: its handle says that it is there,
  * and to know where is not to have it. Where the right to open handles is
@@ -220,14 +231,12 @@ find_source(const struct broker_channel *c, struct source *s)
 	struct inode_table *table = fs_export_table(s->export);
 	bool override =
 	    !c->searches && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
-	int result = -1, saved;
+	int result = -1;
 
 	if (table != NULL)
 		result = inode_table_open(table, &s->plain, &s->found);
-	saved = errno;
-	if (override && fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
-		fatal("broker: cannot give up an override");
-	errno = saved;
+	if (override)
+		end_override();
 	return result;
 }
 
@@ -320,17 +329,14 @@ is_entitled(const struct broker_channel *c, const struct stat *st)
 static int
 open_anyway(const struct source *s, int flags)
 {
-	int fd, saved;
+	int fd;
 
 	if (fs_cred_right(CAP_DAC_OVERRIDE, true) == -1) {
 		errno = EACCES;
 		return -1;
 	}
 	fd = open_again(s, flags);
-	saved = errno;
-	if (fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
-		fatal("broker: cannot give up an override");
-	errno = saved;
+	end_override();
 	return fd;
 }
 
@@ -457,17 +463,15 @@ link_source(const struct broker_channel *c, const struct source *file,
 {
 	bool override =
 	    is_root(c) && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
-	int result, saved;
+	int result;
 
 	if (file->found.dirfd != -1)
 		result =
 		    linkat(file->found.dirfd, file->found.name, dirfd, name, 0);
 	else
 		result = linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
-	saved = errno;
-	if (override && fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
-		fatal("broker: cannot give up an override");
-	errno = saved;
+	if (override)
+		end_override();
 	return result;
 }
 

@@ -5,9 +5,9 @@
  * descriptor. It believes nothing a worker says: the tag is checked again
  * under a key no worker has, the export must exist, the user must be one the
  * export can produce, the flags are the broker's own. What a file is opened for
- * is decided by the kernel for that user, except that the owner of a regular
- * file may read and write it whatever its mode, and that who may execute it
- * may read it (RFC 1813, 4.4).
+ * is decided for that user: by the kernel, or for reading by mode and ACL as
+ * the kernel would; except that the owner of a regular file may read and write
+ * it whatever its mode, and that who may execute it may read it (RFC 1813, 4.4).
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #ifndef BROKER_H

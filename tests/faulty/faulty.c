@@ -32,10 +32,6 @@ struct page {
 
 static struct page *page;
 
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-
 static void __attribute__((constructor)) map_page(void)
 {
 	const char *path = getenv("TERN_FAULTY");
@@ -66,23 +62,7 @@ fails(void)
 	return true;
 }
 
-void *
-malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *
-calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(n, size);
-}
-
-void *
-realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, size);
-}
+#include "../alloc_hooks.h" /* here: it asks fails() */
 
 /* The system call, since the library's function is this one. */
 int

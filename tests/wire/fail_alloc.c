@@ -37,10 +37,6 @@ static unsigned long allocations, fail_at; /* fail_at 0: never */
 static bool fail_all;
 
 #if OWN_MALLOC
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-
 static bool
 fails(void)
 {
@@ -53,23 +49,7 @@ fails(void)
 	return true;
 }
 
-void *
-malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *
-calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(n, size);
-}
-
-void *
-realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(old, size);
-}
+#include "../alloc_hooks.h" /* here: it asks fails() */
 #endif
 
 static struct nfs_fixture *fixture;

@@ -490,9 +490,8 @@ may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
 static enum nfsstat
 open_list(struct call_ctx *ctx, struct fs_obj *obj)
 {
-	bool readable;
-
 	int path = obj->fd;
+	bool readable;
 
 	obj->own_fd = true;
 	obj->at = 0;

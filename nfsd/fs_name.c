@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * From a name in a directory to a handle. The kernel decides who may: it walks
- * the name as the caller, or is asked whether he may search; the handle comes from the cache when the file
- * is known and from the broker when not. Nothing is followed, and another
- * mount is entered only where it is an export that this client may use.
+ * the name as the caller, or is asked whether he may search. The handle comes
+ * from the cache when the file is known and from the broker when not. Nothing
+ * is followed, and another mount is entered only where it is an export that
+ * this client may use.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/sysmacros.h>

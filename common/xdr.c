@@ -5,9 +5,6 @@
  * since real clients send leftovers there, and written as zeros.
  * Runs in: every process that speaks RPC; tests; fuzzers.
  */
-#include <endian.h>
-#include <string.h>
-
 #include "xdr.h"
 
 static const uint8_t zeros[4];
@@ -27,52 +24,10 @@ xdr_get_fail(struct xdr_in *x)
 	x->left = 0;
 }
 
-/* The next len bytes, or NULL; len is not padded here. */
-static const uint8_t *
-take(struct xdr_in *x, size_t len)
-{
-	const uint8_t *at;
-
-	if (len > x->left) {
-		xdr_get_fail(x);
-		return NULL;
-	}
-	at = x->pos;
-	x->pos += len;
-	x->left -= len;
-	return at;
-}
-
-uint32_t
-xdr_get_u32(struct xdr_in *x)
-{
-	const uint8_t *at;
-	uint32_t v;
-
-	at = take(x, sizeof(v));
-	if (at == NULL)
-		return 0;
-	memcpy(&v, at, sizeof(v));
-	return be32toh(v);
-}
-
 int32_t
 xdr_get_i32(struct xdr_in *x)
 {
 	return (int32_t)xdr_get_u32(x);
-}
-
-uint64_t
-xdr_get_u64(struct xdr_in *x)
-{
-	const uint8_t *at;
-	uint64_t v;
-
-	at = take(x, sizeof(v));
-	if (at == NULL)
-		return 0;
-	memcpy(&v, at, sizeof(v));
-	return be64toh(v);
 }
 
 int64_t
@@ -127,8 +82,8 @@ take_padded(struct xdr_in *x, size_t len)
 {
 	const uint8_t *at;
 
-	at = take(x, len);
-	if (at == NULL || take(x, xdr_pad(len)) == NULL)
+	at = xdr_take(x, len);
+	if (at == NULL || xdr_take(x, xdr_pad(len)) == NULL)
 		return NULL;
 	return at;
 }
@@ -189,55 +144,10 @@ xdr_out_init(struct xdr_out *x, void *base, size_t cap)
 	x->failed = false;
 }
 
-size_t
-xdr_out_left(const struct xdr_out *x)
-{
-	return x->failed ? 0 : x->cap - x->len;
-}
-
-/* Room for len bytes, or NULL. */
-static uint8_t *
-reserve(struct xdr_out *x, size_t len)
-{
-	uint8_t *at;
-
-	if (len > xdr_out_left(x)) {
-		x->failed = true;
-		return NULL;
-	}
-	at = x->base + x->len;
-	x->len += len;
-	return at;
-}
-
-void
-xdr_put_u32(struct xdr_out *x, uint32_t v)
-{
-	uint8_t *at;
-
-	at = reserve(x, sizeof(v));
-	if (at == NULL)
-		return;
-	v = htobe32(v);
-	memcpy(at, &v, sizeof(v));
-}
-
 void
 xdr_put_i32(struct xdr_out *x, int32_t v)
 {
 	xdr_put_u32(x, (uint32_t)v);
-}
-
-void
-xdr_put_u64(struct xdr_out *x, uint64_t v)
-{
-	uint8_t *at;
-
-	at = reserve(x, sizeof(v));
-	if (at == NULL)
-		return;
-	v = htobe64(v);
-	memcpy(at, &v, sizeof(v));
 }
 
 void
@@ -280,7 +190,7 @@ xdr_put_fixed(struct xdr_out *x, const void *data, size_t len)
 		x->failed = true;
 		return;
 	}
-	at = reserve(x, len + xdr_pad(len));
+	at = xdr_reserve(x, len + xdr_pad(len));
 	if (at == NULL || len == 0)
 		return;
 	if (at != data)

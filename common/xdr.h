@@ -33,9 +33,9 @@ struct slice {
 };
 
 void xdr_in_init(struct xdr_in *, const void *, size_t);
-uint32_t xdr_get_u32(struct xdr_in *);
+static inline uint32_t xdr_get_u32(struct xdr_in *);
 int32_t xdr_get_i32(struct xdr_in *);
-uint64_t xdr_get_u64(struct xdr_in *);
+static inline uint64_t xdr_get_u64(struct xdr_in *);
 int64_t xdr_get_i64(struct xdr_in *);
 /* Only 0 and 1 are booleans; anything else fails. */
 bool xdr_get_bool(struct xdr_in *);
@@ -53,9 +53,9 @@ uint32_t xdr_get_count(struct xdr_in *, uint32_t max, size_t min_size);
 void xdr_get_fail(struct xdr_in *);
 
 void xdr_out_init(struct xdr_out *, void *, size_t cap);
-void xdr_put_u32(struct xdr_out *, uint32_t);
+static inline void xdr_put_u32(struct xdr_out *, uint32_t);
 void xdr_put_i32(struct xdr_out *, int32_t);
-void xdr_put_u64(struct xdr_out *, uint64_t);
+static inline void xdr_put_u64(struct xdr_out *, uint64_t);
 void xdr_put_i64(struct xdr_out *, int64_t);
 void xdr_put_bool(struct xdr_out *, bool);
 void xdr_put_float(struct xdr_out *, float);
@@ -70,7 +70,7 @@ void xdr_put_fixed(struct xdr_out *, const void *, size_t len);
 void xdr_put_opaque(struct xdr_out *, const void *data, size_t len);
 void xdr_put_string(struct xdr_out *, const char *);
 /* Room left, in bytes. */
-size_t xdr_out_left(const struct xdr_out *);
+static inline size_t xdr_out_left(const struct xdr_out *);
 /* Overwrites a word written before, e.g. a count known only at the end. */
 void xdr_patch_u32(struct xdr_out *, size_t at, uint32_t);
 
@@ -80,5 +80,7 @@ xdr_pad(size_t len)
 {
 	return (4 - (len & 3)) & 3;
 }
+
+#include "xdr_word.h"
 
 #endif

@@ -219,7 +219,8 @@ fresh(struct fs_cache *c, struct closing *closing)
 	if (c->free == NONE && c->n < c->max) {
 		if (c->chunks[c->n / CHUNK] == NULL)
 			c->chunks[c->n / CHUNK] =
-			    calloc(CHUNK, sizeof(struct fs_entry));
+			    aligned_alloc(_Alignof(struct fs_entry),
+				CHUNK * sizeof(struct fs_entry));
 		if (c->chunks[c->n / CHUNK] != NULL)
 			return c->n++;
 	}
@@ -322,7 +323,7 @@ make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 	e->fh = *fh;
 	e->dev = st->st_dev;
 	e->ino = st->st_ino;
-	e->type = st->st_mode & S_IFMT;
+	e->type = (uint16_t)(st->st_mode & S_IFMT);
 	memset(e->fds, -1, sizeof(e->fds));
 	e->used = true;
 	link = chain_fh(c, fh);
@@ -581,9 +582,18 @@ fs_cache_hold_files(struct fs_cache *c, uint32_t generation, uint16_t export_id,
     bool utf16, dev_t dev, struct fs_held *list, size_t n)
 {
 	struct fs_entry *e;
+	uint32_t first;
 	size_t i;
 
 	pthread_mutex_lock(&c->lock);
+	/* Fetched from memory together, not one after the other. */
+	for (i = 0; i < n; i++)
+		__builtin_prefetch(chain_file(c, dev, list[i].ino));
+	for (i = 0; i < n; i++) {
+		first = *chain_file(c, dev, list[i].ino);
+		if (first != NONE)
+			__builtin_prefetch(entry(c, first));
+	}
 	for (i = 0; i < n; i++) {
 		e = find_file(c, generation, export_id, utf16, dev,
 		    list[i].ino);

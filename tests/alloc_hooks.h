@@ -12,6 +12,7 @@
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
 
 void *
 malloc(size_t size)
@@ -29,6 +30,12 @@ void *
 realloc(void *old, size_t size)
 {
 	return fails() ? NULL : __libc_realloc(old, size);
+}
+
+void *
+aligned_alloc(size_t align, size_t size)
+{
+	return fails() ? NULL : __libc_memalign(align, size);
 }
 
 #endif

@@ -128,7 +128,10 @@ is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* The number a client sees; that of ".." must not tell of what lies above. */
+/*
+ * The number a client sees; that of ".." must not tell of what lies above.
+ * Where attributes follow it is among them.
+ */
 static uint64_t
 fileid(struct walk *w, const struct dirent64 *d)
 {
@@ -137,7 +140,7 @@ fileid(struct walk *w, const struct dirent64 *d)
 	struct fh fh;
 
 	memset(&st, 0, sizeof(st));
-	if (strcmp(d->d_name, "..") != 0)
+	if (w->plus || strcmp(d->d_name, "..") != 0)
 		st.st_ino = d->d_ino;
 	else if (fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
 		st = w->dir->st;
@@ -303,13 +306,14 @@ dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
     const struct fh *self)
 {
 	struct stat st = w->dir->st;
+	bool known = true;
 
 	entry->fh = *self;
-	if (strcmp(name, "..") == 0 &&
-	    fs_parent(w->ctx, w->dir, &entry->fh, &st) != NFS_OK)
-		return;
-	ops_post(&entry->post, w->dir, &st);
-	entry->has_fh = true;
+	if (strcmp(name, "..") == 0)
+		known = fs_parent(w->ctx, w->dir, &entry->fh, &st) == NFS_OK;
+	ops_post(&entry->post, w->dir, known ? &st : &w->dir->st);
+	entry->fileid = entry->post.attr.fileid;
+	entry->post.has = entry->has_fh = known;
 }
 
 /* Attributes and handles for a batch; what cannot be had is left out. */

@@ -63,6 +63,7 @@ struct load_slot {
 	uint32_t turn; /* the workload's own step */
 	uint32_t number; /* of this slot on its connection */
 	struct load_fh made; /* CREATE gave this */
+	bool exists; /* mix: what it makes and removes */
 	uint64_t cookie; /* LIST: where to go on */
 	uint8_t cookieverf[8];
 };
@@ -81,7 +82,7 @@ struct load {
 	uint64_t state; /* of the random numbers */
 	unsigned int nfiles; /* small files in the tree */
 	/* the tree */
-	struct load_fh root, big, dir, *files;
+	struct load_fh root, big, dir, hundred, *files;
 	struct load_fh work_dir[LOAD_DIRS];
 	struct load_fh work_file[LOAD_DIRS][LOAD_SLOTS_MAX];
 	/* what came of it */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The tree the workloads work on: made on the local filesystem, found again
- * through MOUNT and LOOKUP. 10,000 small files in one directory, one large file
- * whose bytes can be told from their offset, and a directory per connection
- * with a file per outstanding request.
+ * through MOUNT and LOOKUP. 10,000 small files in one directory, a hundred in
+ * another, one large file whose bytes can be told from their offset, and a
+ * directory per connection with a file per outstanding request.
  * Runs in: the load generator.
  */
 #include <sys/stat.h>
@@ -68,43 +68,50 @@ make_dir(const char *path)
 	return chmod(path, 0777);
 }
 
+/* A directory with n files, named by number. */
+static bool
+make_files(const char *dir, const char *name, char letter, unsigned int n,
+    size_t size, uint8_t *buf)
+{
+	char path[4096];
+	unsigned int i;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (make_dir(path) == -1)
+		goto bad;
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s/%c%05u", dir, name, letter,
+		    i);
+		if (make_file(path, size, buf) == -1)
+			goto bad;
+	}
+	return true;
+bad:
+	warn("%s", path);
+	return false;
+}
+
 int
 load_tree_make(const char *dir, unsigned int files)
 {
 	uint8_t *buf = malloc(CHUNK);
-	char path[4096];
-	unsigned int file;
-	int i, j;
+	char path[4096], work[16];
+	bool good;
+	int i;
 
 	umask(0);
-	snprintf(path, sizeof(path), "%s/files", dir);
-	if (buf == NULL || make_dir(path) == -1)
-		goto bad;
-	for (file = 0; file < files; file++) {
-		snprintf(path, sizeof(path), "%s/files/f%05u", dir, file);
-		if (make_file(path, SMALL, buf) == -1)
-			goto bad;
-	}
 	snprintf(path, sizeof(path), "%s/big", dir);
-	if (make_file(path, LOAD_BIG_SIZE, buf) == -1)
-		goto bad;
-	for (i = 0; i < LOAD_DIRS; i++) {
-		snprintf(path, sizeof(path), "%s/work%02d", dir, i);
-		if (make_dir(path) == -1)
-			goto bad;
-		for (j = 0; j < LOAD_SLOTS_MAX; j++) {
-			snprintf(path, sizeof(path), "%s/work%02d/s%02d", dir,
-			    i, j);
-			if (make_file(path, 0, buf) == -1)
-				goto bad;
-		}
+	good = buf != NULL && make_file(path, LOAD_BIG_SIZE, buf) == 0;
+	if (!good)
+		warn("%s", path);
+	good = good && make_files(dir, "files", 'f', files, SMALL, buf) &&
+	    make_files(dir, "hundred", 'h', 100, 0, buf);
+	for (i = 0; good && i < LOAD_DIRS; i++) {
+		snprintf(work, sizeof(work), "work%02d", i);
+		good = make_files(dir, work, 's', LOAD_SLOTS_MAX, 0, buf);
 	}
 	free(buf);
-	return 0;
-bad:
-	warn("%s", path);
-	free(buf);
-	return -1;
+	return good ? 0 : -1;
 }
 
 /* A socket of this kind, connected to the server at another port. */
@@ -209,7 +216,7 @@ find_work(struct load *l, const struct rpc_target *to)
 		if (!find(l, to, &l->root, name, &l->work_dir[i]))
 			return false;
 		for (j = 0; j < l->depth; j++) {
-			snprintf(name, sizeof(name), "s%02u", j);
+			snprintf(name, sizeof(name), "s%05u", j);
 			if (!find(l, to, &l->work_dir[i], name,
 				&l->work_file[i][j]))
 				return false;
@@ -232,7 +239,8 @@ load_tree_find(struct load *l, const char *export, uint16_t mountport)
 	to = (struct rpc_target){ connect_to(l, 0), !l->udp, NFSPROG, l->vers,
 		&cred, 10000 };
 	good = find(l, &to, &l->root, "big", &l->big) &&
-	    find(l, &to, &l->root, "files", &l->dir);
+	    find(l, &to, &l->root, "files", &l->dir) &&
+	    find(l, &to, &l->root, "hundred", &l->hundred);
 	l->files = calloc(l->nfiles, sizeof(*l->files));
 	for (i = 0; good && i < l->nfiles; i++) {
 		if (i > 0 && !(l->work->needs & LOAD_NEEDS_FILES))

@@ -54,6 +54,14 @@ next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
 }
 
 static void
+next_getattr1k(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_GETATTR;
+	s->fh = &l->files[load_random(l, 1000)];
+}
+
+static void
 next_lookup(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	(void)conn;
@@ -181,36 +189,70 @@ next_list(struct load *l, unsigned int conn, struct load_slot *s)
 	s->fh = &l->dir;
 }
 
-/* Reads or writes of 4 to 32 KiB, as files are in the wild. */
+/* A directory that one reply holds. */
+static void
+next_list_small(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_LIST;
+	s->fh = &l->hundred;
+}
+
+static void
+next_write_random(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	s->op = LOAD_WRITE;
+	s->fh = own_file(l, conn, s);
+	s->count = l->work->size;
+	s->stable = 0;
+	s->offset =
+	    (uint64_t)load_random(l, LOAD_WRITE_SPAN / s->count - 1) * s->count;
+}
+
+static void
+next_fsstat(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_FSSTAT;
+	s->fh = &l->root;
+}
+
+/* A file that comes and goes. */
+static void
+next_make(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	s->op = s->exists ? LOAD_REMOVE : LOAD_CREATE;
+	s->exists = !s->exists;
+	s->fh = own_dir(l, conn);
+	snprintf(s->name, sizeof(s->name), "mix%02u", s->number);
+}
+
+/* Transfers of 4 to 128 KiB, small ones most often, as in the wild. */
 static uint32_t
 some_size(struct load *l)
 {
-	static const uint32_t sizes[] = { 4096, 4096, 4096, 8192, 8192, 16384,
-		32768, 32768 };
+	static const uint8_t kib[] = { 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8, 16,
+		16, 32, 32, 32, 64, 64, 128 };
 
-	return sizes[load_random(l, 8)];
+	return 1024u * kib[load_random(l, sizeof(kib))];
 }
 
-/* The operations of a busy file server, in percent. */
+/* What a busy file server is asked, in percent (as in SPEC SFS 2008). */
 static void
 next_mix(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	static const struct {
-		uint32_t below;
+		uint32_t percent;
 		void (*next)(struct load *, unsigned int, struct load_slot *);
-	} parts[] = { { 26, next_getattr10k }, { 50, next_lookup },
-		{ 68, next_read_random }, { 78, next_write },
-		{ 90, next_access }, { 94, next_setattr }, { 97, next_list } };
+	} parts[] = { { 26, next_getattr1k }, { 24, next_lookup },
+		{ 18, next_read_random }, { 11, next_access },
+		{ 10, next_write_random }, { 4, next_setattr },
+		{ 3, next_list_small }, { 2, next_make }, { 2, next_fsstat } };
 	uint32_t dice = load_random(l, 100);
-	size_t i, n = sizeof(parts) / sizeof(parts[0]);
+	size_t i;
 
-	for (i = 0; i < n && dice >= parts[i].below; i++)
-		;
-	if (i == n) {
-		s->op = LOAD_FSSTAT;
-		s->fh = &l->root;
-		return;
-	}
+	for (i = 0; dice >= parts[i].percent; i++)
+		dice -= parts[i].percent;
 	parts[i].next(l, conn, s);
 	if (s->op == LOAD_READ || s->op == LOAD_WRITE)
 		s->count = some_size(l);
@@ -242,7 +284,7 @@ static const struct load_work works[] = {
 	{ "readdirplus", LOAD_NEEDS_WHOLE, 0, next_list,
 	  "scans of 10,000 entries; the unit is an entry" },
 	{ "mix",         LOAD_NEEDS_FILES | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
-	  32768, next_mix, "what a busy file server is asked" },
+	  131072, next_mix, "what a busy file server is asked" },
 };
 /* clang-format on */
 

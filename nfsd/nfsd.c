@@ -15,7 +15,8 @@
 #include "stats.h"
 #include "util.h"
 
-#define THREADS_DEFAULT 8
+/* Stable writes that wait together share one commit of the journal. */
+#define THREADS_DEFAULT 16
 
 static const struct role_row roles[] = {
 	{ "broker", nfsd_broker },

@@ -199,6 +199,8 @@ class Server(World):
             bad = [line for line in self.log(daemon).splitlines()
                    if BAD_ENDS.search(line) and
                    not (self.forgive and re.search(self.forgive, line))]
+            if bad:
+                self.show_logs()
             self.equal(bad, [], f"log of {daemon}")
 
 

@@ -502,13 +502,9 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	room = rpc_record_room(&c->record, &at);
 	if (room > 0)
 		iov[count++] = (struct iovec){ at, room };
-	/*
-	 * What has to wait must not take up much, and behind a long record
-	 * there may come another: its beginning has to be copied.
-	 */
+	/* What has to wait must not take up much. */
 	iov[count++] = (struct iovec){ s->in,
-		may_begin(c) && room < RPC_CONN_SHORT ? RPC_CONN_READ :
-							RPC_CONN_SHORT };
+		may_begin(c) ? RPC_CONN_READ : RPC_CONN_SHORT };
 	n = readv(fd, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;

@@ -8,6 +8,8 @@
 
 #include "rpc_record.h"
 
+#define RECORD_FIRST 512 /* first size of the memory of a record */
+
 void
 rpc_record_clear(struct rpc_record *r)
 {
@@ -63,22 +65,20 @@ get_mark(struct rpc_record *r, const uint8_t **data, size_t *len)
 	return true;
 }
 
-/*
- * Makes room for n more bytes of the fragment, and for as much of the rest as
- * those that arrived vouch for: a long record is then read to where it stays.
- */
+/* Makes room for n more bytes of the fragment. */
 static bool
 grow(struct rpc_record *r, size_t n)
 {
-	size_t have = r->len + n, cap = r->len + r->left;
 	uint8_t *buf;
+	size_t cap;
 
-	if (have <= r->cap)
+	if (n <= r->cap - r->len)
 		return true;
-	if (!r->last && cap < have * 2)
-		cap = have * 2; /* other fragments follow */
-	if (cap > have * RPC_RECORD_TRUST)
-		cap = have * RPC_RECORD_TRUST;
+	if (r->len + n >= RPC_RECORD_TRUST)
+		cap = r->len + r->left;
+	else
+		for (cap = RECORD_FIRST; cap < r->len + n;)
+			cap *= 2;
 	buf = realloc(r->buf, cap);
 	if (buf == NULL)
 		return false;

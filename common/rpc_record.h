@@ -15,7 +15,7 @@
 
 #define RPC_RECORD_LAST	     0x80000000u
 #define RPC_RECORD_EMPTY_MAX 16 /* fragments without a byte, per record */
-#define RPC_RECORD_TRUST     16 /* times what arrived is believed to follow */
+#define RPC_RECORD_TRUST     65536 /* arrived: the rest is believed */
 
 struct rpc_record {
 	uint8_t *buf; /* NULL unless a record is incomplete */

@@ -177,9 +177,9 @@ class Server(World):
             raise
         return self
 
-    def show_logs(self):
+    def show_logs(self, lines=12):
         for daemon in self.daemons:
-            for line in self.log(daemon).splitlines()[-12:]:
+            for line in self.log(daemon).splitlines()[-lines:]:
                 print(f"# {line}")
 
     def end(self):
@@ -200,7 +200,7 @@ class Server(World):
                    if BAD_ENDS.search(line) and
                    not (self.forgive and re.search(self.forgive, line))]
             if bad:
-                self.show_logs()
+                self.show_logs(200)
             self.equal(bad, [], f"log of {daemon}")
 
 

@@ -450,7 +450,7 @@ rpc_conn_turn(void)
 	}
 }
 
-/* Closes c, the first of a list, if a limit is passed and it is why. */
+/* Closes c, the first of a list, if a limit is reached and it is why. */
 static bool
 relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
     const char *why, const char *option)
@@ -458,7 +458,7 @@ relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
 	uint64_t patience;
 
 	patience = have / 2 > max ? RPC_CONN_HASTE : RPC_CONN_PATIENCE;
-	if (have <= max || rpc_ms() - since < patience)
+	if (have < max || rpc_ms() - since < patience)
 		return false;
 	rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);

@@ -286,6 +286,19 @@ test_incomplete(void)
 	close(other);
 	stub_stop(&s);
 
+	/* Exactly at the limit others wait, so somebody has to go. */
+	s.limits = rpc_limits_default;
+	s.limits.partial_max = 4 * 1024;
+	stub_start(&s);
+	for (i = 0; i < 4; i++) {
+		fds[i] = stub_tcp(&s);
+		(void)send(fds[i], half, 4 + 1024, MSG_NOSIGNAL);
+	}
+	ok(is_closed(fds[0]), "as many as are allowed: the oldest goes too");
+	for (i = 0; i < 4; i++)
+		close(fds[i]);
+	stub_stop(&s);
+
 	s.limits = rpc_limits_default;
 	s.limits.record_seconds = 1;
 	stub_start(&s);

@@ -129,8 +129,8 @@ is_dots(const char *name)
 }
 
 /*
- * The number a client sees; that of ".." must not tell of what lies above.
- * Where attributes follow it is among them.
+ * The number a client sees; that of ".." must not tell of what lies above, and
+ * where attributes follow comes with them.
  */
 static uint64_t
 fileid(struct walk *w, const struct dirent64 *d)
@@ -140,9 +140,9 @@ fileid(struct walk *w, const struct dirent64 *d)
 	struct fh fh;
 
 	memset(&st, 0, sizeof(st));
-	if (w->plus || strcmp(d->d_name, "..") != 0)
+	if (strcmp(d->d_name, "..") != 0)
 		st.st_ino = d->d_ino;
-	else if (fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
+	else if (w->plus || fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
 		st = w->dir->st;
 	fs_attr(w->dir, &st, &attr);
 	return attr.fileid;

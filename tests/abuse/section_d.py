@@ -176,7 +176,9 @@ def root_listing(w):
     for name, fileid, _ in listed:
         if name in (b".", b".."):
             w.equal(fileid, own, f"fileid of {name!r}")
-    for name, _, handle in entries3plus(c.readdirplus(w.root())):
+    for name, fileid, handle in entries3plus(c.readdirplus(w.root())):
+        if name in (b".", b".."):
+            w.equal(fileid, own, f"fileid of {name!r} with attributes")
         if name == b".." and handle:
             w.equal(c.getattr(handle).attr.fileid, own, "handle of ..")
     c.transport.close()

@@ -338,7 +338,10 @@ p_list(struct xdr_in *in, struct xdr_out *out)
 		put_fh(out, node_of(dir, e->d_name));
 	}
 	xdr_put_bool(out, false);
-	xdr_put_bool(out, n <= 0);
+	/* All of it went out: was that the end? */
+	xdr_put_bool(out,
+	    n <= 0 ||
+		(at == n && getdents64(fd_of(dir), dents, sizeof(dents)) <= 0));
 }
 
 static void

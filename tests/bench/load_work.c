@@ -53,12 +53,19 @@ next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
 	s->fh = &l->files[load_random(l, l->nfiles)];
 }
 
+/* One of the first thousand. */
+static const struct load_fh *
+some_file(struct load *l)
+{
+	return &l->files[load_random(l, l->nfiles < 1000 ? l->nfiles : 1000)];
+}
+
 static void
 next_getattr1k(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	(void)conn;
 	s->op = LOAD_GETATTR;
-	s->fh = &l->files[load_random(l, 1000)];
+	s->fh = some_file(l);
 }
 
 static void
@@ -76,7 +83,7 @@ next_access(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	(void)conn;
 	s->op = LOAD_ACCESS;
-	s->fh = &l->files[load_random(l, 1000)];
+	s->fh = some_file(l);
 }
 
 static void
@@ -198,15 +205,35 @@ next_list_small(struct load *l, unsigned int conn, struct load_slot *s)
 	s->fh = &l->hundred;
 }
 
+/* Transfers of 4 to 128 KiB, small ones most often; what UDP can carry. */
 static void
-next_write_random(struct load *l, unsigned int conn, struct load_slot *s)
+some_range(struct load *l, struct load_slot *s, uint32_t span)
+{
+	static const uint8_t kib[] = { 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8, 16,
+		16, 32, 32, 32, 64, 64, 128 };
+
+	s->count = 1024u * kib[load_random(l, sizeof(kib))];
+	if (l->udp && s->count > 32768)
+		s->count = 32768;
+	s->offset = (uint64_t)load_random(l, span / s->count - 1) * s->count;
+}
+
+static void
+next_read_some(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	(void)conn;
+	s->op = LOAD_READ;
+	s->fh = &l->big;
+	some_range(l, s, LOAD_BIG_SIZE);
+}
+
+static void
+next_write_some(struct load *l, unsigned int conn, struct load_slot *s)
 {
 	s->op = LOAD_WRITE;
 	s->fh = own_file(l, conn, s);
-	s->count = l->work->size;
 	s->stable = 0;
-	s->offset =
-	    (uint64_t)load_random(l, LOAD_WRITE_SPAN / s->count - 1) * s->count;
+	some_range(l, s, LOAD_WRITE_SPAN);
 }
 
 static void
@@ -224,20 +251,14 @@ next_make(struct load *l, unsigned int conn, struct load_slot *s)
 	s->op = s->exists ? LOAD_REMOVE : LOAD_CREATE;
 	s->exists = !s->exists;
 	s->fh = own_dir(l, conn);
-	snprintf(s->name, sizeof(s->name), "mix%02u", s->number);
+	snprintf(s->name, sizeof(s->name), "mix%u-%02u", conn, s->number);
 }
 
-/* Transfers of 4 to 128 KiB, small ones most often, as in the wild. */
-static uint32_t
-some_size(struct load *l)
-{
-	static const uint8_t kib[] = { 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8, 16,
-		16, 32, 32, 32, 64, 64, 128 };
-
-	return 1024u * kib[load_random(l, sizeof(kib))];
-}
-
-/* What a busy file server is asked, in percent (as in SPEC SFS 2008). */
+/*
+ * What a busy file server is asked, in percent: nearly the shares of SPEC SFS
+ * 2008, which has a READLINK in place of one FSSTAT and a READDIR in place of
+ * one READDIRPLUS.
+ */
 static void
 next_mix(struct load *l, unsigned int conn, struct load_slot *s)
 {
@@ -245,8 +266,8 @@ next_mix(struct load *l, unsigned int conn, struct load_slot *s)
 		uint32_t percent;
 		void (*next)(struct load *, unsigned int, struct load_slot *);
 	} parts[] = { { 26, next_getattr1k }, { 24, next_lookup },
-		{ 18, next_read_random }, { 11, next_access },
-		{ 10, next_write_random }, { 4, next_setattr },
+		{ 18, next_read_some }, { 11, next_access },
+		{ 10, next_write_some }, { 4, next_setattr },
 		{ 3, next_list_small }, { 2, next_make }, { 2, next_fsstat } };
 	uint32_t dice = load_random(l, 100);
 	size_t i;
@@ -254,8 +275,6 @@ next_mix(struct load *l, unsigned int conn, struct load_slot *s)
 	for (i = 0; dice >= parts[i].percent; i++)
 		dice -= parts[i].percent;
 	parts[i].next(l, conn, s);
-	if (s->op == LOAD_READ || s->op == LOAD_WRITE)
-		s->count = some_size(l);
 }
 
 /* clang-format off */

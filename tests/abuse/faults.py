@@ -40,7 +40,13 @@ class Trouble:
 
     def __exit__(self, *_):
         self.strace.send_signal(signal.SIGINT)
-        self.strace.communicate()
+        try:
+            self.strace.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            # Of a process that just ends it may wait for the first thread
+            # before it has buried the others, for ever.
+            self.strace.kill()
+            self.strace.communicate()
         self.hits = self.out.read().count("(INJECTED)")
         self.out.close()
 

@@ -129,8 +129,11 @@ receive(int fd, struct ipc_header *head, void *buf, size_t size,
 	do
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	while (n == -1 && passes(tries++));
-	if (n == -1)
+	if (n == -1) {
+		if (errno == EBADMSG) /* is only said of messages */
+			errno = EIO;
 		return -1;
+	}
 	*nfds = take_fds(&msg, fds);
 	*why = NULL;
 	if (n == 0 && *nfds == 0)

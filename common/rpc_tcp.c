@@ -49,6 +49,8 @@ struct rpc_tcp {
 	bool local; /* a unix socket */
 	void (*closed)(void *, uint64_t);
 	void *arg;
+	bool (*gave)(void *);
+	void *gave_arg;
 };
 
 static struct {
@@ -310,8 +312,9 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 }
 
 /*
- * No descriptor left. Let an idle connection go; without one, use the reserve
- * to refuse the newcomer; without that, rest, or the loop would spin.
+ * No descriptor left. Ask for some that others can do without; let an idle
+ * connection go; without one, use the reserve to refuse the newcomer; without
+ * that, rest, or the loop would spin.
  */
 static void
 out_of_descriptors(struct rpc_tcp *t)
@@ -319,6 +322,8 @@ out_of_descriptors(struct rpc_tcp *t)
 	static const struct timeval pause = { 0, TCP_PAUSE };
 	int fd;
 
+	if (t->gave != NULL && t->gave(t->gave_arg))
+		return;
 	if (log_permit(RPC_TCP_NO_FILES))
 		log_warnx("no descriptor left for a connection: one is closed; "
 			  "LimitNOFILE= or ulimit -n raises the limit");
@@ -516,6 +521,13 @@ rpc_tcp_new(struct event_base *base, struct rpc_server *server, int fd,
 		fatalx("tcp socket: event loop");
 	LIST_INSERT_HEAD(&all.listeners, t, entry);
 	return t;
+}
+
+void
+rpc_tcp_on_shortage(struct rpc_tcp *t, bool (*gave)(void *), void *arg)
+{
+	t->gave = gave;
+	t->gave_arg = arg;
 }
 
 void

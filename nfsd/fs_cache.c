@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fs_cache.h"
+#include "fs_janitor.h"
 #include "log.h"
 #include "util.h"
 
@@ -22,15 +23,6 @@
 #define EVICT_ROOM  8 /* descriptors closed together */
 #define AHEAD_AFTER 8 /* unknown names; then the others are looked at */
 
-/* What the janitor has to close. */
-struct janitor {
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	bool running;
-	int fds[FS_CACHE_FILES_MAX];
-	size_t n;
-};
-
 struct fs_cache {
 	pthread_mutex_t lock;
 	struct fs_entry *chunks[CHUNKS];
@@ -40,7 +32,7 @@ struct fs_cache {
 	size_t files, files_max;
 	uint32_t *by_fh, *by_file;
 	uint32_t mask;
-	struct janitor janitor;
+	struct fs_janitor *janitor;
 	struct fs_cache_stats stats;
 };
 
@@ -94,13 +86,27 @@ fs_cache_new(size_t files)
 	for (i = 0; i < chains; i++)
 		c->by_fh[i] = c->by_file[i] = NONE;
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_mutex_init(&c->janitor.lock, NULL);
-	pthread_cond_init(&c->janitor.more, NULL);
+	c->janitor = fs_janitor_new();
 	c->mask = (uint32_t)(chains - 1);
 	c->files_max = files;
 	c->max = (uint32_t)files;
 	c->free = NONE;
 	return c;
+}
+
+void
+fs_cache_share(struct fs_cache *c, size_t files)
+{
+	size_t over;
+
+	if (files < FS_CACHE_FILES_MIN)
+		files = FS_CACHE_FILES_MIN;
+	pthread_mutex_lock(&c->lock);
+	c->files_max = files < c->max ? files : c->max;
+	over = c->files > c->files_max ? c->files - c->files_max : 0;
+	pthread_mutex_unlock(&c->lock);
+	if (over > 0)
+		(void)fs_cache_evict(c, over);
 }
 
 static void
@@ -126,6 +132,7 @@ fs_cache_free(struct fs_cache *c)
 		free(c->chunks[i]);
 	free(c->by_fh);
 	free(c->by_file);
+	fs_janitor_free(c->janitor);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -148,22 +155,6 @@ unchain(struct fs_cache *c, struct fs_entry *e, uint32_t i)
 	c->stats.entries--;
 }
 
-/* Leaves a descriptor to the janitor; false: there is none, or no room. */
-static bool
-leave(struct janitor *j, int fd)
-{
-	bool taken;
-
-	pthread_mutex_lock(&j->lock);
-	taken = j->running && j->n < FS_CACHE_FILES_MAX;
-	if (taken) {
-		j->fds[j->n++] = fd;
-		pthread_cond_signal(&j->more);
-	}
-	pthread_mutex_unlock(&j->lock);
-	return taken;
-}
-
 /* Nobody holds it and it is in no chain: its descriptors go. */
 static void
 recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
@@ -173,7 +164,8 @@ recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
 
 	for (slot = 0; slot < FS_SLOTS; slot++)
 		if (e->fds[slot] != -1) {
-			if (!e->slow || !leave(&c->janitor, e->fds[slot]))
+			if (!e->slow ||
+			    !fs_janitor_leave(c->janitor, e->fds[slot]))
 				closing->fds[closing->n++] = e->fds[slot];
 			e->fds[slot] = -1;
 			c->files--;
@@ -412,7 +404,7 @@ drop_streams(struct fs_cache *c, struct fs_entry *e,
 	for (i = FS_SLOT_LIST; i < FS_SLOTS; i++) {
 		if (e->fds[i] == -1)
 			continue;
-		if (!e->slow || !leave(&c->janitor, e->fds[i]))
+		if (!e->slow || !fs_janitor_leave(c->janitor, e->fds[i]))
 			closing->fds[closing->n++] = e->fds[i];
 		e->fds[i] = -1;
 		c->files--;
@@ -732,58 +724,16 @@ fs_cache_sweep(struct fs_cache *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Closes what was left to it, for at most a second; the lock is held. */
 static void
-close_left(struct janitor *j)
+sweep(void *cache)
 {
-	struct timespec until;
-	int fd;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
-	while (j->n > 0 ||
-	    pthread_cond_clockwait(&j->more, &j->lock, CLOCK_MONOTONIC,
-		&until) == 0) {
-		if (j->n == 0)
-			continue;
-		fd = j->fds[--j->n];
-		pthread_mutex_unlock(&j->lock);
-		close(fd);
-		pthread_mutex_lock(&j->lock);
-	}
-}
-
-static void *
-janitor(void *arg)
-{
-	struct fs_cache *c = arg;
-	struct janitor *j = &c->janitor;
-
-	pthread_mutex_lock(&j->lock);
-	j->running = true;
-	pthread_cond_broadcast(&j->more);
-	for (;;) {
-		close_left(j);
-		pthread_mutex_unlock(&j->lock);
-		fs_cache_sweep(c);
-		pthread_mutex_lock(&j->lock);
-	}
-	return NULL;
+	fs_cache_sweep(cache);
 }
 
 void
 fs_cache_start_janitor(struct fs_cache *c)
 {
-	struct janitor *j = &c->janitor;
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, janitor, c) != 0)
-		fatal("janitor");
-	pthread_detach(thread);
-	pthread_mutex_lock(&j->lock);
-	while (!j->running)
-		pthread_cond_wait(&j->more, &j->lock);
-	pthread_mutex_unlock(&j->lock);
+	fs_janitor_start(c->janitor, sweep, c);
 }
 
 void

@@ -37,6 +37,8 @@ struct fs_cache_stats {
 /* Never NULL. files: descriptors it may hold. */
 struct fs_cache *fs_cache_new(size_t files);
 void fs_cache_free(struct fs_cache *);
+/* It may hold so many for now, never more than at first; closes the rest. */
+void fs_cache_share(struct fs_cache *, size_t files);
 
 /*
  * The entry of a handle, held until fs_cache_release(), or NULL. One whose tag

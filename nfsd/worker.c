@@ -58,6 +58,7 @@ static struct {
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	uint64_t late;
+	size_t descriptors; /* for files and connections */
 	struct event *on_parent, *on_second, *on_drain;
 	unsigned int drained_ms;
 } self;
@@ -112,18 +113,31 @@ end(struct call_ctx *ctx, const struct rpc_call *call,
 	    bytes_of(call, res), ns);
 }
 
+static size_t
+connections_now(void)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < self.sockets.n; i++)
+		if (self.tcp[i] != NULL)
+			n += rpc_tcp_connections(self.tcp[i]);
+	return n;
+}
+
+/* A connection takes precedence over a file that can be opened again. */
+static bool
+give_files(void *arg UNUSED)
+{
+	return fs_cache_evict(self.fs->cache, FS_EVICT_AT_ONCE) > 0;
+}
+
 static void
-copy_stats(void)
+copy_stats(size_t connections)
 {
 	const struct rpc_cache_stats *r = rpc_cache_stats(self.replies);
 	struct fs_cache_stats f;
 	struct fs_notes_stats notes;
-	uint64_t connections = 0;
-	size_t i;
 
-	for (i = 0; i < self.sockets.n; i++)
-		if (self.tcp[i] != NULL)
-			connections += rpc_tcp_connections(self.tcp[i]);
 	fs_cache_stats(self.fs->cache, &f);
 	fs_notes_stats(self.fs->notes, &notes);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
@@ -144,8 +158,11 @@ copy_stats(void)
 static void
 each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
+	size_t connections = connections_now();
+
 	fs_sweep(self.fs, now_ns());
-	copy_stats();
+	fs_cache_share(self.fs->cache, self.descriptors - connections);
+	copy_stats(connections);
 }
 
 static void
@@ -241,22 +258,24 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
 }
 
 /*
- * Shares the descriptors: at most half for files, something to live, and what
- * is left for connections.
+ * Shares the descriptors: something to live; of the rest, files may have what
+ * connections do not use, and connections all but half of the whole.
  */
 static void
 share_descriptors(struct fs_settings *settings)
 {
 	struct nfsd_setup *setup = &self.intake.setup;
-	size_t limit = daemon_raise_files(), spare, left;
+	size_t limit = daemon_raise_files(), kept;
 
+	self.descriptors =
+	    limit - (limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX);
 	settings->files = setup->files != 0 ? setup->files : FILES_DEFAULT;
-	if (settings->files > limit / 2)
-		settings->files = limit / 2;
-	spare = limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX;
-	left = limit - settings->files - spare;
-	if (setup->limits.connections_max > left)
-		setup->limits.connections_max = (unsigned int)left;
+	kept = settings->files < limit / 2 ? settings->files : limit / 2;
+	if (settings->files > self.descriptors)
+		settings->files = self.descriptors;
+	if (setup->limits.connections_max > self.descriptors - kept)
+		setup->limits.connections_max =
+		    (unsigned int)(self.descriptors - kept);
 }
 
 static void
@@ -324,12 +343,14 @@ start_serving(void)
 		fatal("sockets");
 	for (i = 0; i < self.sockets.n; i++) {
 		s = &self.sockets.list[i];
-		if (s->udp)
+		if (s->udp) {
 			(void)rpc_udp_new(self.base, self.server, s->fd,
 			    limits);
-		else
-			self.tcp[i] = rpc_tcp_new(self.base, self.server, s->fd,
-			    limits, NULL, NULL);
+			continue;
+		}
+		self.tcp[i] = rpc_tcp_new(self.base, self.server, s->fd, limits,
+		    NULL, NULL);
+		rpc_tcp_on_shortage(self.tcp[i], give_files, NULL);
 	}
 	if (fcntl(self.role->channel, F_SETFL, O_NONBLOCK) == -1)
 		fatal("parent");

@@ -115,6 +115,26 @@ limits(void)
 }
 
 static void
+sharing(void)
+{
+	struct fs_cache *c = fs_cache_new(64);
+	struct fs_cache_stats stats;
+	uint32_t i;
+
+	for (i = 0; i < 64; i++)
+		fs_cache_release(c, put(c, i, FS_SLOT_PATH));
+	ok(!fs_cache_has_room(c, 1), "full");
+	fs_cache_share(c, 40);
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 40, "others need some: the rest go");
+	ok(!fs_cache_has_room(c, 1), "and do not come back");
+	fs_cache_share(c, 1000);
+	ok(fs_cache_has_room(c, 24), "till there is room again,");
+	ok(!fs_cache_has_room(c, 25), "for as many as at first");
+	fs_cache_free(c);
+}
+
+static void
 everything_held(void)
 {
 	struct fs_cache *c = fs_cache_new(16);
@@ -348,6 +368,7 @@ main(void)
 	plan(NO_PLAN);
 	finding();
 	limits();
+	sharing();
 	everything_held();
 	dropping();
 	lending();

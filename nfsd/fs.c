@@ -39,6 +39,7 @@ fs_new(const struct fs_settings *settings)
 							    settings->threads;
 	fs->cache = fs_cache_new(settings->files);
 	fs->notes = fs_notes_new();
+	fs->listings = fs_listings_new();
 	for (i = 0; i <= fs->nthreads; i++) {
 		fs->threads[i].fs = fs;
 		fs->threads[i].index = i;
@@ -60,6 +61,7 @@ fs_free(struct fs *fs)
 	}
 	fs_cache_free(fs->cache);
 	fs_notes_free(fs->notes);
+	fs_listings_free(fs->listings);
 	fs_exports_done(fs->exports);
 	pthread_mutex_destroy(&fs->lock);
 	free(fs);
@@ -296,8 +298,8 @@ log_no_files(void)
 		    "limit");
 }
 
-static int
-ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+int
+fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
 	struct fs_thread *t = ctx->thread;
@@ -337,9 +339,7 @@ want_of(unsigned int want)
 {
 	if ((want & FS_WRITE) != 0)
 		return BROKER_WRITE;
-	if ((want & FS_READ) != 0)
-		return BROKER_READ;
-	return (want & FS_LIST) != 0 ? BROKER_LIST : BROKER_PATH;
+	return (want & FS_READ) != 0 ? BROKER_READ : BROKER_PATH;
 }
 
 static enum fs_slot
@@ -363,7 +363,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct fs_obj *obj)
 	struct stat st;
 	int fd;
 
-	fd = ask_open(ctx, fh, BROKER_PATH, &readable);
+	fd = fs_ask_open(ctx, fh, BROKER_PATH, &readable);
 	if (fd == -1)
 		return fs_status(ctx, errno);
 	if (fstat(fd, &st) == -1) {
@@ -486,28 +486,6 @@ may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
 	    rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
 }
 
-/* A descriptor whose position is the object's alone. */
-static enum nfsstat
-open_list(struct call_ctx *ctx, struct fs_obj *obj)
-{
-	int path = obj->fd;
-	bool readable;
-
-	obj->own_fd = true;
-	obj->at = 0;
-	obj->resume = FS_ANYWHERE;
-	obj->fd = fs_cache_lend(ctx->thread->fs->cache, obj->entry,
-	    &obj->st.st_ctim, ctx->list_at, &obj->at);
-	/* Who may search it as well can open it without the broker. */
-	if (obj->fd == -1)
-		obj->fd = openat(path, ".",
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (obj->fd == -1)
-		obj->fd =
-		    ask_open(ctx, &obj->entry->fh, BROKER_LIST, &readable);
-	return obj->fd == -1 ? fs_status(ctx, errno) : NFS_OK;
-}
-
 /* The descriptor for what is wanted: one that is there, or the broker's. */
 static enum nfsstat
 open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
@@ -519,11 +497,9 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 
 	if (ask == BROKER_PATH)
 		return NFS_OK;
-	if (ask == BROKER_LIST)
-		return open_list(ctx, obj);
 	fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
 	if (fd == -1) {
-		fd = ask_open(ctx, &obj->entry->fh, ask, &readable);
+		fd = fs_ask_open(ctx, &obj->entry->fh, ask, &readable);
 		if (fd == -1)
 			return fs_status(ctx, errno);
 		fs_cache_add_fd(cache, obj->entry, fd, slot_of(ask), readable);
@@ -632,18 +608,6 @@ fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	return status;
 }
 
-/* Where a change could go unnoticed nobody lists on by this descriptor. */
-static void
-close_list(struct fs_cache *cache, struct fs_obj *obj)
-{
-	if (obj->fd != -1 && !fs_settled(&obj->st.st_ctim)) {
-		close(obj->fd);
-		obj->fd = -1;
-	}
-	fs_cache_return(cache, obj->entry, obj->fd, &obj->st.st_ctim,
-	    obj->resume);
-}
-
 void
 fs_close(struct fs_obj *obj)
 {
@@ -653,7 +617,7 @@ fs_close(struct fs_obj *obj)
 		return;
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
-		close_list(cache, obj);
+		fs_list_end(obj);
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);

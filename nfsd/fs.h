@@ -30,8 +30,7 @@ struct fs_export;
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
 #define FS_READ	 0x10u
 #define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
-/* fd reads entries: r. Its position is this object's alone till fs_close() */
-#define FS_LIST 0x40u
+#define FS_LIST	 0x40u /* entries are read: r; fs_list.h */
 
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
@@ -41,10 +40,11 @@ struct fs_obj {
 	const struct export_options *options; /* of this client */
 	struct fs_entry *entry;
 	struct fs_thread *thread; /* whose object it is */
-	/* FS_LIST: fd is lent to this object alone and stands here; what is
+	/* fs_list(): fd is lent to this object alone and stands here; what is
 	 * left in resume is where it will stand at fs_close(). */
 	bool own_fd;
 	uint64_t at, resume;
+	bool settled; /* a change from then on shows in ctime */
 	bool utf16; /* names below are in the player dialect */
 };
 
@@ -79,9 +79,11 @@ enum nfsstat fs_adopt(struct call_ctx *, const struct fs_obj *dir,
 /*
  * Attributes and handles of many names at once (READDIRPLUS): one question to
  * the broker for all that are not known yet. Same rules as fs_lookup(), with
- * "." and ".." left out by the caller.
+ * "." and ".." left out by the caller. False: in a large directory some are not
+ * known, and the call may not wait.
  */
-#define FS_MANY_MAX 64
+#define FS_LARGE_DIR 32768 /* bytes; may have to be fetched from the disk */
+#define FS_MANY_MAX  64
 struct fs_name {
 	const char *name;
 	ino_t ino; /* fs_number(): by its directory; 0: it must be looked at */
@@ -90,7 +92,7 @@ struct fs_name {
 	struct fh fh;
 };
 ino_t fs_number(const struct dirent64 *);
-void fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
+bool fs_lookup_many(struct call_ctx *, const struct fs_obj *dir,
     struct fs_name *, size_t n);
 
 /*

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fs_door.h"
+#include "fs_list.h"
 
 #define SIZE_MAX_AHEAD (1024 * 1024) /* larger directories outgrow the cache */
 #define BYTES_AHEAD    2048 /* from the kernel at a time */
@@ -25,10 +26,10 @@ next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
 	size_t done, n = 0;
 	ssize_t len = 0;
 
-	ctx->list_at = *at;
 	if (fs_open(ctx, &dir->entry->fh, FS_DIR | FS_LIST, &list) != NFS_OK)
 		return 0; /* not for this caller */
-	if (list.at == *at || lseek(list.fd, (off_t)*at, SEEK_SET) != -1)
+	if (fs_list(ctx, &list, *at) == NFS_OK &&
+	    (list.at == *at || lseek(list.fd, (off_t)*at, SEEK_SET) != -1))
 		len = getdents64(list.fd, bytes, BYTES_AHEAD);
 	for (done = 0; (ssize_t)done < len && n < max; done += d->d_reclen) {
 		d = (const void *)(bytes + done);
@@ -68,7 +69,7 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	names[0].name = name;
 	names[0].ino = 0;
 	n = next_names(ctx, dir, &at, bytes, names + 1, FS_MANY_MAX - 1);
-	fs_lookup_many(ctx, dir, names, n + 1);
+	(void)fs_lookup_many(ctx, dir, names, n + 1);
 	fs_cache_ahead_done(cache, dir->entry, at);
 	*fh = names[0].fh;
 	*st = names[0].st;

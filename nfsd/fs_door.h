@@ -17,6 +17,7 @@
 #include "fs_cache.h"
 #include "fs_cred.h"
 #include "fs_export.h"
+#include "fs_listings.h"
 #include "fs_notes.h"
 
 #define FS_THREADS_MAX	 63 /* file threads; with the loop 64 channels */
@@ -64,6 +65,7 @@ struct fs {
 	_Atomic uint32_t generation;
 	struct fs_cache *cache;
 	struct fs_notes *notes;
+	struct fs_listings *listings;
 	struct fh_subkey key;
 	enum fs_mode mode;
 	bool mknod;
@@ -104,9 +106,13 @@ enum nfsstat fs_status(struct call_ctx *, int error);
 /* The client's entry when it may use the export, else NULL. */
 const struct export_client *fs_client(struct fs_thread *,
     const struct fs_export *, bool utf16, const struct rpc_peer *);
-/* Asks the broker; again after an eviction or a restart. */
+/* Ask the broker; again after an eviction or a restart. */
+int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
+    bool *readable);
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
+/* The end of fs_list(). */
+void fs_list_end(struct fs_obj *);
 /*
  * A change in the same tick of the clock would leave ctime as it is: only by a
  * ctime from before that tick can a change be told.

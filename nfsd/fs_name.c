@@ -469,7 +469,7 @@ look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
 	fs_cache_release_files(cache, held, n);
 }
 
-void
+bool
 fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
     struct fs_name *names, size_t n)
 {
@@ -485,6 +485,8 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 	for (i = 0; i < n; i++) {
 		if (names[i].status == NFS_OK)
 			continue;
+		if (dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(ctx))
+			return false;
 		if (look_at(dir->fd, names[i].name, &look) == -1)
 			names[i].status = nfs_status(errno);
 		else if (!crosses(dir->export, &look) &&
@@ -497,6 +499,7 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 			settle(ctx, dir, &b);
 	}
 	settle(ctx, dir, &b);
+	return true;
 }
 
 enum nfsstat

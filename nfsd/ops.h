@@ -184,7 +184,6 @@ struct call_ctx {
 	/* After fs_open: who the caller is here. */
 	const struct export_options *options;
 	uint32_t uid, gid;
-	uint64_t list_at; /* FS_LIST: where the listing goes on */
 	/* Something has been made: must not be run again from the start. */
 	bool changed;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * READDIR, READDIRPLUS. A cookie is the filesystem's own position behind an
- * entry: it stays right while other entries come and go, and nothing that
- * has to be right is remembered between two calls. Memory is one thread's scratch, whatever the
- * size of the directory.
+ * entry: it stays right while other entries come and go. Entries that are
+ * remembered count only while the directory has not changed; attributes are
+ * never remembered. Memory is one thread's scratch, whatever the size of the
+ * directory.
  *
  * Where cookies have 32 bits and positions 63 (version 2 on ext4, whose
  * positions are hashes of names in ascending order), the upper 32 bits are the
@@ -20,17 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs.h"
+#include "fs_list.h"
 #include "name.h"
 #include "ops_util.h"
 #include "util.h"
 
-#define WIDE_SHIFT  31
-#define RECORD_MAX  2048 /* more than any entry from the kernel */
-#define RECORD_MIN  24 /* an entry with a name of one to four bytes */
-#define PROBE_SIZE  4096
-#define FOLD_MAX    100000 /* entries looked at for one name */
-#define INLINE_SIZE 32768 /* larger directories are listed on a thread */
+#define WIDE_SHIFT 31
+#define RECORD_MAX 2048 /* more than any entry from the kernel */
+#define RECORD_MIN 24 /* an entry with a name of one to four bytes */
+#define PROBE_SIZE 4096
+#define FOLD_MAX   100000 /* entries looked at for one name */
 
 /* One listing on its way. */
 struct walk {
@@ -39,7 +39,9 @@ struct walk {
 	struct ops_scratch *scratch;
 	uint64_t cookie; /* behind which to go on */
 	bool plus;
+	bool exact; /* cookies are positions */
 	unsigned int shift; /* of wide positions */
+	size_t used; /* of scratch->dirents */
 	size_t names_used; /* of scratch->names */
 	size_t left, dir_left; /* bytes that entries may still take */
 	size_t n;
@@ -74,7 +76,7 @@ probe(struct walk *w)
 	const struct dirent64 *first = (const void *)w->scratch->dirents;
 	ssize_t n;
 
-	if (w->ctx->limits->cookie_max == UINT64_MAX)
+	if (w->exact)
 		return NFS_OK;
 	w->at = UINT64_MAX; /* no cookie says so */
 	if (lseek(w->dir->fd, 0, SEEK_SET) == -1)
@@ -217,32 +219,35 @@ share(const struct walk *w)
 static void
 collect(struct walk *w)
 {
-	size_t used = 0, ask, size = sizeof(w->scratch->dirents);
+	size_t ask, size = sizeof(w->scratch->dirents);
+	uint8_t *at;
 	ssize_t n;
 
 	for (;;) {
-		if (size - used < RECORD_MAX) {
+		if (size - w->used < RECORD_MAX) {
 			if (w->n > 0)
 				return;
-			used = 0; /* nothing of it was taken */
+			w->used = 0; /* nothing of it was taken */
 		}
 		ask = share(w);
 		if (w->n == 0 && ask < RECORD_MAX)
 			ask = RECORD_MAX; /* one entry is sent */
-		if (ask > size - used)
-			ask = size - used;
+		if (ask > size - w->used)
+			ask = size - w->used;
 		if (ask == 0)
 			ask = 1; /* tells the end, and nothing else */
-		n = getdents64(w->dir->fd, w->scratch->dirents + used, ask);
+		at = w->scratch->dirents + w->used;
+		n = getdents64(w->dir->fd, at, ask);
 		if (n == -1 && errno == EINVAL && w->n > 0)
 			return; /* the next does not fit */
 		if (n == -1)
 			w->status = nfs_status(errno);
 		w->eof = n == 0;
-		if (n <= 0 ||
-		    !add_all(w, w->scratch->dirents + used, (size_t)n))
+		if (n <= 0)
 			return;
-		used += (size_t)n;
+		w->used += (size_t)n;
+		if (!add_all(w, at, (size_t)n))
+			return;
 	}
 }
 
@@ -316,8 +321,11 @@ dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
 	entry->post.has = entry->has_fh = known;
 }
 
-/* Attributes and handles for a batch; what cannot be had is left out. */
-static void
+/*
+ * Attributes and handles for a batch; what cannot be had is left out. False: it
+ * has to wait.
+ */
+static bool
 dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 {
 	const struct dirent64 *const *files = &w->scratch->files[first];
@@ -330,7 +338,8 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 			names[asked].name = files[i]->d_name;
 			names[asked++].ino = fs_number(files[i]);
 		}
-	fs_lookup_many(w->ctx, w->dir, names, asked);
+	if (!fs_lookup_many(w->ctx, w->dir, names, asked))
+		return false;
 	for (i = n; i-- > 0;) {
 		entry = &w->scratch->list[first + i];
 		if (is_dots(files[i]->d_name)) {
@@ -345,6 +354,7 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 		entry->fh = names[asked].fh;
 		entry->has_fh = true;
 	}
+	return true;
 }
 
 static void
@@ -354,7 +364,10 @@ dress_all(struct walk *w, const struct fh *self)
 
 	for (at = 0; at < w->n; at += n) {
 		n = w->n - at < FS_MANY_MAX ? w->n - at : FS_MANY_MAX;
-		dress(w, at, n, self);
+		if (!dress(w, at, n, self)) {
+			w->status = NFS_LATER;
+			return;
+		}
 	}
 }
 
@@ -374,33 +387,53 @@ budget(const struct call_ctx *ctx, uint32_t count)
 	return max > limits->dir_head ? max - limits->dir_head : 0;
 }
 
+/* Entries from the directory; what it said is remembered. */
+static void
+ask_directory(struct walk *w, struct fs_question *q)
+{
+	/* A large one may have to be fetched from the disk. */
+	w->status = NFS_LATER;
+	if (w->dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(w->ctx))
+		return;
+	w->status = fs_list(w->ctx, w->dir, w->cookie);
+	w->at = w->dir->at;
+	if (w->status == NFS_OK)
+		list(w);
+	if (w->status != NFS_OK || !w->exact)
+		return;
+	if (!w->eof)
+		w->dir->resume = w->at;
+	fs_remember(w->dir, q, w->scratch->dirents, w->used, w->eof);
+}
+
 static void
 readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
     struct call_res *res, bool plus)
 {
 	struct fs_obj dir;
-	struct walk w = { .ctx = ctx, .dir = &dir, .scratch = ctx->scratch };
+	struct walk w = { .ctx = ctx,
+		.dir = &dir,
+		.scratch = ctx->scratch,
+		.cookie = a->cookie,
+		.plus = plus,
+		.exact = ctx->limits->cookie_max == UINT64_MAX,
+		.left = budget(ctx, a->count),
+		.dir_left = a->dircount };
+	struct fs_question q = { .cookie = a->cookie,
+		.room = w.left,
+		.dir_room = w.dir_left,
+		.plus = plus };
 
-	ctx->list_at = a->cookie;
 	res->status =
 	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
 	if (res->status != NFS_OK)
 		return;
-	w.cookie = a->cookie;
-	w.at = dir.at;
-	w.plus = plus;
-	w.left = budget(ctx, a->count);
-	w.dir_left = a->dircount;
-	if (dir.st.st_size > INLINE_SIZE && !fs_may_wait(ctx)) {
-		w.status = NFS_LATER;
-		dir.resume = dir.at;
-	} else
-		list(&w);
+	if (w.exact && fs_recall(&dir, &q, w.scratch->dirents, &w.used, &w.eof))
+		(void)add_all(&w, w.scratch->dirents, w.used);
+	else
+		ask_directory(&w, &q);
 	if (w.status == NFS_OK && plus)
 		dress_all(&w, &a->dir);
-	if (w.status == NFS_OK && !w.eof &&
-	    ctx->limits->cookie_max == UINT64_MAX)
-		dir.resume = w.at;
 	res->status = w.status;
 	res->listing.list = w.scratch->list;
 	res->listing.n = w.n;

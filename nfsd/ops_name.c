@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "exports.h"
-#include "fs.h"
+#include "fs_list.h"
 #include "ops_util.h"
 
 /*
@@ -31,7 +31,8 @@ find_folded(struct call_ctx *ctx, const struct fs_obj *dir,
 	if (!fs_may_wait(ctx))
 		return NFS_LATER;
 	if (fs_open(ctx, &at->dir, FS_DIR | FS_LIST, &list) == NFS_OK) {
-		name = ops_dir_find_folded(ctx, list.fd, at->name.str);
+		if (fs_list(ctx, &list, 0) == NFS_OK)
+			name = ops_dir_find_folded(ctx, list.fd, at->name.str);
 		fs_close(&list);
 	}
 	return name == NULL ? NFSERR_NOENT : fs_lookup(ctx, dir, name, fh, st);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs_door.h"
 #include "nfs_fixture.h"
 #include "tap.h"
 #include "util.h"
@@ -214,6 +215,55 @@ test_whole(struct nfs_fixture *f, uint32_t vers, uint32_t proc, uint32_t count,
 		    "every entry has a handle and attributes");
 }
 
+/* Lists all; how often it saw a number. */
+static unsigned int
+sightings(struct nfs_fixture *f, unsigned int number)
+{
+	struct listing l = start(f, 3, NFSPROC3_READDIRPLUS, 8192);
+
+	while (go_on(&l))
+		;
+	return l.status == NFS_OK && l.eof ? seen[number] : UINT32_MAX;
+}
+
+/* Until a change can be told by ctime: only then entries are remembered. */
+static void
+wait_settled(int dir)
+{
+	struct stat st;
+
+	do
+		(void)fstat(dir, &st);
+	while (!fs_settled(&st.st_ctim));
+}
+
+/* What is remembered of a directory is forgotten when it changes. */
+static void
+test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
+{
+	unsigned int i, wrong_ones = 0;
+	char from[16], to[16];
+
+	for (i = 0; i < 10; i++) {
+		wait_settled(dir);
+		wrong_ones += sightings(f, i) != 1 || sightings(f, i) != 1 ||
+		    wrong(0, n) != 0;
+		discard(dir, i);
+		wrong_ones += sightings(f, i) != 0;
+		create(dir, i);
+		wrong_ones += sightings(f, i) != 1 || wrong(0, n) != 0;
+		wait_settled(dir);
+		(void)sightings(f, i);
+		(void)snprintf(from, sizeof(from), "n%u", i);
+		(void)snprintf(to, sizeof(to), "n%u", n);
+		(void)renameat(dir, from, dir, to);
+		wrong_ones += sightings(f, i) != 0 || seen[n] != 1;
+		(void)renameat(dir, to, dir, from);
+		wrong_ones += sightings(f, i) != 1 || seen[n] != 0;
+	}
+	cmp_ok(wrong_ones, "==", 0, "changes are seen at once, %u entries", n);
+}
+
 /* rm -r: what was listed is removed before the next call. */
 static void
 test_remove(struct nfs_fixture *f, uint32_t vers, unsigned int n)
@@ -370,6 +420,7 @@ test_all(const char *setup, unsigned int n)
 	test_whole(f, 3, NFSPROC3_READDIRPLUS, 65536, n);
 	test_whole(f, 2, NFSPROC3_READDIR, 512, n);
 	test_whole(f, 2, NFSPROC3_READDIR, 8192, n);
+	test_remembered(f, dir, n);
 	test_sizes(f);
 	test_handle(f);
 	test_busy(f, 3, 2048, n);

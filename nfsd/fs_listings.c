@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Sets of WAYS answers, chosen by directory and place in it.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs_entry.h"
+#include "fs_listings.h"
+#include "log.h"
+#include "util.h"
+
+#define WAYS 4
+
+struct answer {
+	struct fs_question question;
+	bool used, eof;
+	size_t len;
+	uint8_t entries[FS_LISTING_BYTES];
+};
+
+struct fs_listings {
+	pthread_mutex_t lock;
+	struct answer *list; /* made at the first answer */
+	unsigned int turn; /* which of a set goes next */
+};
+
+struct fs_listings *
+fs_listings_new(void)
+{
+	struct fs_listings *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		fatal("listings");
+	pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+void
+fs_listings_free(struct fs_listings *l)
+{
+	if (l == NULL)
+		return;
+	pthread_mutex_destroy(&l->lock);
+	free(l->list);
+	free(l);
+}
+
+static struct answer *
+set_of(struct fs_listings *l, const struct fs_question *q)
+{
+	uint64_t h = hash_mix((uint64_t)q->ino ^
+	    hash_mix((uint64_t)q->dev ^ hash_mix(q->cookie)));
+
+	return &l->list[h % (FS_LISTINGS_MAX / WAYS) * WAYS];
+}
+
+static bool
+same_place(const struct fs_question *a, const struct fs_question *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->cookie == b->cookie &&
+	    a->room == b->room && a->dir_room == b->dir_room &&
+	    a->plus == b->plus && a->utf16 == b->utf16;
+}
+
+/* The answer for this place, of whatever time, or NULL; the lock is held. */
+static struct answer *
+find(struct fs_listings *l, const struct fs_question *q)
+{
+	struct answer *set = set_of(l, q);
+	size_t i;
+
+	for (i = 0; i < WAYS; i++)
+		if (set[i].used && same_place(&set[i].question, q))
+			return &set[i];
+	return NULL;
+}
+
+bool
+fs_listings_find(struct fs_listings *l, const struct fs_question *q,
+    uint8_t *entries, size_t *len, bool *eof)
+{
+	const struct answer *a = NULL;
+	bool found;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->list != NULL)
+		a = find(l, q);
+	found = a != NULL && fs_same_time(&a->question.ctime, &q->ctime);
+	if (found) {
+		memcpy(entries, a->entries, a->len);
+		*len = a->len;
+		*eof = a->eof;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return found;
+}
+
+void
+fs_listings_add(struct fs_listings *l, const struct fs_question *q,
+    const uint8_t *entries, size_t len, bool eof)
+{
+	struct answer *a;
+
+	if (len > FS_LISTING_BYTES)
+		return;
+	pthread_mutex_lock(&l->lock);
+	if (l->list == NULL)
+		l->list = calloc(FS_LISTINGS_MAX, sizeof(*l->list));
+	if (l->list != NULL) {
+		a = find(l, q);
+		if (a == NULL) /* any of them; this one takes turns */
+			a = set_of(l, q) + l->turn++ % WAYS;
+		a->question = *q;
+		a->used = true;
+		a->eof = eof;
+		a->len = len;
+		memcpy(a->entries, entries, len);
+	}
+	pthread_mutex_unlock(&l->lock);
+}

@@ -45,6 +45,7 @@ struct rpc_server {
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
 	size_t spare_cap; /* the longest reply there was */
+	uint64_t turn; /* reads from the network so far */
 };
 
 /* A call on a file thread, with copies of all it needs. */
@@ -116,6 +117,12 @@ rpc_server_free(struct rpc_server *s)
 	while (s->nspares > 0)
 		free(s->spares[--s->nspares]);
 	free(s);
+}
+
+void
+rpc_server_heard(struct rpc_server *s)
+{
+	s->turn++;
 }
 
 size_t
@@ -406,6 +413,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 
 	w->call.peer = &origin->peer;
 	w->call.started_ns = now_ns();
+	w->call.turn = s->turn;
 	w->call.may_wait = s->pool == NULL;
 	w->call.later = false;
 	w->call.lane = 0;

@@ -509,6 +509,35 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 	return NFS_OK;
 }
 
+/*
+ * Attributes for the reply. Calls that arrived together may share them: all of
+ * them were here when they were asked for. A change in between ends that.
+ */
+static int
+attributes(struct call_ctx *ctx, struct fs_obj *obj)
+{
+	struct fs *fs = ctx->thread->fs;
+	struct fs_fresh *f;
+
+	if (ctx->call->thread != 0 || ctx->call->turn == 0 || obj->changes)
+		return fstat(obj->fd, &obj->st);
+	if (fs->heard != ctx->call->turn) {
+		fs->heard = ctx->call->turn;
+		fs->turn++;
+	}
+	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) % FS_FRESH];
+	if (f->turn != fs->turn || f->st.st_ino != obj->entry->ino ||
+	    f->st.st_dev != obj->entry->dev) {
+		if (fstat(obj->fd, &f->st) == -1) {
+			f->turn = 0;
+			return -1;
+		}
+		f->turn = fs->turn;
+	}
+	obj->st = f->st;
+	return 0;
+}
+
 /* The entry, its type, its attributes, the caller's right, the descriptor. */
 static enum nfsstat
 open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
@@ -524,7 +553,8 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status != NFS_OK)
 		return status;
 	obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
-	if (fstat(obj->fd, &obj->st) == -1)
+	obj->changes = (want & (FS_MODIFY | FS_WRITE)) != 0;
+	if (attributes(ctx, obj) == -1)
 		return nfs_status(errno);
 	if (obj->st.st_nlink == 0) { /* removed, only our descriptor is left */
 		fs_cache_drop(cache, obj->entry);
@@ -618,6 +648,8 @@ fs_close(struct fs_obj *obj)
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
 		fs_list_end(obj);
+	if (obj->changes && obj->thread->index == 0)
+		obj->thread->fs->turn++;
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);

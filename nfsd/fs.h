@@ -45,6 +45,7 @@ struct fs_obj {
 	bool own_fd;
 	uint64_t at, resume;
 	bool settled; /* a change from then on shows in ctime */
+	bool changes; /* opened to be changed */
 	bool utf16; /* names below are in the player dialect */
 };
 

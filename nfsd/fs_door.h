@@ -26,6 +26,7 @@
 #define FS_SLOW_STRIKES	 4 /* slow operations that make an export slow, */
 #define FS_STRIKE_NS	 1000000000u /* when they come within this time */
 #define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
+#define FS_FRESH	 64 /* files asked about in one turn of the loop */
 #define FS_EVICT_AT_ONCE 64 /* descriptors closed when there are no more */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
@@ -37,6 +38,12 @@ struct fs_peer {
 	bool utf16;
 	struct addr from;
 	const struct export_client *client; /* NULL: not allowed */
+};
+
+/* Attributes as of this turn of the event loop. */
+struct fs_fresh {
+	uint64_t turn; /* fs->turn */
+	struct stat st;
 };
 
 struct fs_thread {
@@ -73,6 +80,9 @@ struct fs {
 	struct fs_thread threads[FS_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
 	unsigned int strikes;
+	uint64_t heard; /* the last call->turn */
+	uint64_t turn; /* also a new one after each change */
+	struct fs_fresh fresh[FS_FRESH];
 	long reads; /* blocks the event loop had read at the last look */
 };
 

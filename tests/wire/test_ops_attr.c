@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * SETATTR of modes where the kernel has no chmod of an O_PATH descriptor
- * (before Linux 6.6), and where it has one.
+ * (before Linux 6.6), and where it has one. Attributes of calls that arrived
+ * together.
  * Links: nfsd
  * Runs in: test program.
  */
@@ -79,6 +80,41 @@ set_modes_without_call(void)
 	return set_modes();
 }
 
+/* The mode that GETATTR tells. */
+static uint32_t
+told_mode(struct nfs_fixture *f)
+{
+	struct fh fh = nfs_fixture_handle(f, "file");
+	struct xdr_out out;
+	struct xdr_in in;
+	uint8_t args[64];
+
+	xdr_out_init(&out, args, sizeof(args));
+	xdr_put_opaque(&out, fh.bytes, FH_SIZE);
+	in = nfs_fixture_call(f, 3, NFSPROC3_GETATTR, 0, args, out.len);
+	(void)xdr_get_u32(&in); /* status */
+	(void)xdr_get_u32(&in); /* type */
+	return xdr_get_u32(&in) & 07777;
+}
+
+static void
+test_together(void)
+{
+	struct nfs_fixture *f = nfs_fixture_new("");
+	struct rpc_server *server = nfs_fixture_server(f);
+	int dir = nfs_fixture_dir(f);
+
+	rpc_server_heard(server);
+	ok(fchmodat(dir, "hello", 0600, 0) == 0 && told_mode(f) == 0600 &&
+		fchmodat(dir, "hello", 0604, 0) == 0 && told_mode(f) == 0600,
+	    "calls that arrived together see the same");
+	rpc_server_heard(server);
+	cmp_ok(told_mode(f), "==", 0604, "one that came later sees the change");
+	ok(set_mode(f, "file", "hello", 0640), "a change among them");
+	cmp_ok(told_mode(f), "==", 0640, "is seen by those behind it");
+	nfs_fixture_free(f);
+}
+
 /* In a child: the server remembers what the kernel can. */
 static int
 in_child(int (*test)(void))
@@ -104,5 +140,6 @@ main(void)
 	skip(failed == 100, 1, "no filter to be had here");
 	cmp_ok(failed, "==", 0, "the same on Linux before 6.6");
 	end_skip;
+	test_together();
 	done_testing();
 }

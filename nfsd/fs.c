@@ -441,7 +441,7 @@ fs_settled(const struct timespec *ctime)
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)(now.tv_sec - ctime->tv_sec) * 1000 +
 	    (now.tv_nsec - ctime->tv_nsec) / 1000000 >
-	    FS_SETTLED_MS;
+	    (ctime->tv_nsec == 0 ? FS_COARSE_MS : FS_SETTLED_MS);
 }
 
 /* What the kernel grants the caller, remembered by ctime. */
@@ -450,18 +450,19 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
     const struct stat *st, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
+	bool sure = true, settled;
 	int granted = 0;
-	bool sure = true;
 	size_t i;
 
 	if (fs_cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim,
 		asked, &granted))
 		return granted;
+	settled = fs_settled(&st->st_ctim); /* before the first question */
 	for (i = 0; i < nitems(each); i++)
 		if ((asked & each[i]) != 0 &&
 		    asks(t, entry, fd, st, each[i], &sure))
 			granted |= each[i];
-	if (sure && fs_settled(&st->st_ctim))
+	if (sure && settled)
 		fs_cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim,
 		    asked, granted);
 	return granted;
@@ -511,7 +512,8 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 
 /*
  * Attributes for the reply. Calls that arrived together may share them: all of
- * them were here when they were asked for. A change in between ends that.
+ * them were here when they were asked for. A change in between ends that, and
+ * so does time: permission comes from them, and data is read after it.
  */
 static int
 attributes(struct call_ctx *ctx, struct fs_obj *obj)
@@ -527,12 +529,13 @@ attributes(struct call_ctx *ctx, struct fs_obj *obj)
 	}
 	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) % FS_FRESH];
 	if (f->turn != fs->turn || f->st.st_ino != obj->entry->ino ||
-	    f->st.st_dev != obj->entry->dev) {
-		if (fstat(obj->fd, &f->st) == -1) {
-			f->turn = 0;
+	    f->st.st_dev != obj->entry->dev ||
+	    ctx->call->started_ns - f->ns > FS_FRESH_NS) {
+		f->turn = 0;
+		if (fstat(obj->fd, &f->st) == -1)
 			return -1;
-		}
 		f->turn = fs->turn;
+		f->ns = ctx->call->started_ns;
 	}
 	obj->st = f->st;
 	return 0;

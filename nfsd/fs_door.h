@@ -26,7 +26,9 @@
 #define FS_SLOW_STRIKES	 4 /* slow operations that make an export slow, */
 #define FS_STRIKE_NS	 1000000000u /* when they come within this time */
 #define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
-#define FS_FRESH	 64 /* files asked about in one turn of the loop */
+#define FS_COARSE_MS	 2020 /* the same where times are whole seconds, or two */
+#define FS_FRESH	 64 /* files asked about in one turn of the loop, */
+#define FS_FRESH_NS	 1000000u /* if it takes no longer than this */
 #define FS_EVICT_AT_ONCE 64 /* descriptors closed when there are no more */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
@@ -43,6 +45,7 @@ struct fs_peer {
 /* Attributes as of this turn of the event loop. */
 struct fs_fresh {
 	uint64_t turn; /* fs->turn */
+	uint64_t ns; /* when the call that asked began */
 	struct stat st;
 };
 
@@ -125,7 +128,8 @@ int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
 void fs_list_end(struct fs_obj *);
 /*
  * A change in the same tick of the clock would leave ctime as it is: only by a
- * ctime from before that tick can a change be told.
+ * ctime from before that tick can a change be told. A time without fractions
+ * may come from a filesystem that keeps none (ext4 as ext3 was, FAT).
  */
 bool fs_settled(const struct timespec *ctime);
 /*

@@ -38,7 +38,7 @@ fs_list(struct call_ctx *ctx, struct fs_obj *dir, uint64_t want)
 void
 fs_list_end(struct fs_obj *dir)
 {
-	if (dir->fd != -1 && !fs_settled(&dir->st.st_ctim)) {
+	if (dir->fd != -1 && !dir->settled) {
 		close(dir->fd);
 		dir->fd = -1;
 	}

@@ -126,8 +126,8 @@ struct rpc_call {
 	uint8_t *room;
 	size_t room_len;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
-	/* The last read from the network when this was begun; 0: not told. */
-	uint64_t turn;
+	/* The same for calls that were read together; 0: not told. */
+	uint64_t batch;
 	enum rpc_accept_stat outcome; /* valid in hooks.end */
 };
 

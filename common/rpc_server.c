@@ -45,7 +45,7 @@ struct rpc_server {
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
 	size_t spare_cap; /* the longest reply there was */
-	uint64_t turn; /* reads from the network so far */
+	uint64_t batch; /* reads from the network so far */
 };
 
 /* A call on a file thread, with copies of all it needs. */
@@ -120,9 +120,9 @@ rpc_server_free(struct rpc_server *s)
 }
 
 void
-rpc_server_heard(struct rpc_server *s)
+rpc_server_new_batch(struct rpc_server *s)
 {
-	s->turn++;
+	s->batch++;
 }
 
 size_t
@@ -413,7 +413,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 
 	w->call.peer = &origin->peer;
 	w->call.started_ns = now_ns();
-	w->call.turn = s->turn;
+	w->call.batch = s->batch;
 	w->call.may_wait = s->pool == NULL;
 	w->call.later = false;
 	w->call.lane = 0;

@@ -49,8 +49,8 @@ struct rpc_tcp {
 	bool local; /* a unix socket */
 	void (*closed)(void *, uint64_t);
 	void *arg;
-	bool (*gave)(void *);
-	void *gave_arg;
+	bool (*make_room)(void *);
+	void *room_arg;
 };
 
 static struct {
@@ -317,12 +317,13 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
  * that, rest, or the loop would spin.
  */
 static void
-out_of_descriptors(struct rpc_tcp *t)
+out_of_descriptors(struct rpc_tcp *t, int error)
 {
 	static const struct timeval pause = { 0, TCP_PAUSE };
 	int fd;
 
-	if (t->gave != NULL && t->gave(t->gave_arg))
+	if ((error == EMFILE || error == ENFILE) && t->make_room != NULL &&
+	    t->make_room(t->room_arg))
 		return;
 	if (log_permit(RPC_TCP_NO_FILES))
 		log_warnx("no descriptor left for a connection: one is closed; "
@@ -359,7 +360,7 @@ on_acceptable(evutil_socket_t fd, short what UNUSED, void *arg)
 			take_in(t, s, &from, len);
 		else if (errno == EMFILE || errno == ENFILE ||
 		    errno == ENOBUFS || errno == ENOMEM) {
-			out_of_descriptors(t);
+			out_of_descriptors(t, errno);
 			return;
 		} else if (errno == EAGAIN)
 			return;
@@ -524,10 +525,10 @@ rpc_tcp_new(struct event_base *base, struct rpc_server *server, int fd,
 }
 
 void
-rpc_tcp_on_shortage(struct rpc_tcp *t, bool (*gave)(void *), void *arg)
+rpc_tcp_on_shortage(struct rpc_tcp *t, bool (*make_room)(void *), void *arg)
 {
-	t->gave = gave;
-	t->gave_arg = arg;
+	t->make_room = make_room;
+	t->room_arg = arg;
 }
 
 void

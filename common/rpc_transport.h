@@ -64,10 +64,11 @@ struct rpc_tcp *rpc_tcp_new(struct event_base *, struct rpc_server *, int fd,
     const struct rpc_limits *, void (*closed)(void *arg, uint64_t id),
     void *arg);
 /*
- * When no descriptor is left for a connection, gave is asked for some before
- * another connection is closed; true: there are some now.
+ * When no descriptor is left for a connection, make_room is called before
+ * another connection is closed; true: it helped, or will soon.
  */
-void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*gave)(void *arg), void *arg);
+void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*make_room)(void *arg),
+    void *arg);
 /* Stops accepting; connections go on. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);

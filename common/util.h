@@ -6,14 +6,22 @@
 #ifndef UTIL_H
 #define UTIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define nitems(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NO_RETURN		__attribute__((noreturn))
 #define UNUSED			__attribute__((unused))
+
+static inline bool
+same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
 
 /* Spreads numbers that are no secret, for hash tables. */
 static inline uint64_t

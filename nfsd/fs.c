@@ -18,6 +18,7 @@
 
 #include "fs_acl.h"
 #include "fs_door.h"
+#include "fs_list.h"
 #include "log.h"
 #include "util.h"
 
@@ -521,21 +522,22 @@ attributes(struct call_ctx *ctx, struct fs_obj *obj)
 	struct fs *fs = ctx->thread->fs;
 	struct fs_fresh *f;
 
-	if (ctx->call->thread != 0 || ctx->call->turn == 0 || obj->changes)
+	if (ctx->thread->index != 0 || ctx->call->batch == 0 || obj->changes)
 		return fstat(obj->fd, &obj->st);
-	if (fs->heard != ctx->call->turn) {
-		fs->heard = ctx->call->turn;
-		fs->turn++;
+	if (fs->batch != ctx->call->batch) {
+		fs->batch = ctx->call->batch;
+		fs->epoch++;
 	}
 	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) % FS_FRESH];
-	if (f->turn != fs->turn || f->st.st_ino != obj->entry->ino ||
-	    f->st.st_dev != obj->entry->dev ||
-	    ctx->call->started_ns - f->ns > FS_FRESH_NS) {
-		f->turn = 0;
+	if (f->epoch != fs->epoch ||
+	    ctx->call->started_ns - f->ns > FS_FRESH_NS ||
+	    memcmp(&f->fh, &obj->entry->fh, sizeof(f->fh)) != 0) {
+		f->epoch = 0;
 		if (fstat(obj->fd, &f->st) == -1)
 			return -1;
-		f->turn = fs->turn;
+		f->epoch = fs->epoch;
 		f->ns = ctx->call->started_ns;
+		f->fh = obj->entry->fh;
 	}
 	obj->st = f->st;
 	return 0;
@@ -559,6 +561,8 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	obj->changes = (want & (FS_MODIFY | FS_WRITE)) != 0;
 	if (attributes(ctx, obj) == -1)
 		return nfs_status(errno);
+	/* Before the first entry is read. */
+	obj->settled = (want & FS_LIST) != 0 && fs_settled(&obj->st.st_ctim);
 	if (obj->st.st_nlink == 0) { /* removed, only our descriptor is left */
 		fs_cache_drop(cache, obj->entry);
 		return NFSERR_STALE;
@@ -650,9 +654,14 @@ fs_close(struct fs_obj *obj)
 		return;
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
-		fs_list_end(obj);
+		fs_list_close(obj);
+	/*
+	 * Those behind it in the batch must see the change. One on a file thread
+	 * needs no such end: nobody knows of it before its reply, and who asks
+	 * after that is in another batch.
+	 */
 	if (obj->changes && obj->thread->index == 0)
-		obj->thread->fs->turn++;
+		obj->thread->fs->epoch++;
 	if (obj->entry != NULL)
 		fs_cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);

@@ -30,21 +30,24 @@ struct fs_export;
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
 #define FS_READ	 0x10u
 #define FS_WRITE 0x20u /* fd writes data; w or owner; implies FS_MODIFY */
-#define FS_LIST	 0x40u /* entries are read: r; fs_list.h */
+#define FS_LIST	 0x40u /* entries are read: r; fd, see fs_list_open() */
 
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
 	int fd; /* good for what was wanted, else O_PATH; borrowed */
-	struct stat st; /* as of fs_open(): the "before" of weak cache data */
+	/* As of fs_open(), or of a call that arrived together with this one; of
+	 * an object to be changed always of now: the "before" of weak cache
+	 * data. */
+	struct stat st;
 	const struct fs_export *export;
 	const struct export_options *options; /* of this client */
 	struct fs_entry *entry;
 	struct fs_thread *thread; /* whose object it is */
-	/* fs_list(): fd is lent to this object alone and stands here; what is
-	 * left in resume is where it will stand at fs_close(). */
+	/* fs_list_open(): fd is lent to this object alone and stands here; what
+	 * is left in resume is where it will stand at fs_close(). */
 	bool own_fd;
 	uint64_t at, resume;
-	bool settled; /* a change from then on shows in ctime */
+	bool settled; /* FS_LIST: a change after fs_open() shows in ctime */
 	bool changes; /* opened to be changed */
 	bool utf16; /* names below are in the player dialect */
 };

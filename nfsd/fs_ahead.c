@@ -28,7 +28,7 @@ next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
 
 	if (fs_open(ctx, &dir->entry->fh, FS_DIR | FS_LIST, &list) != NFS_OK)
 		return 0; /* not for this caller */
-	if (fs_list(ctx, &list, *at) == NFS_OK &&
+	if (fs_list_open(ctx, &list, *at) == NFS_OK &&
 	    (list.at == *at || lseek(list.fd, (off_t)*at, SEEK_SET) != -1))
 		len = getdents64(list.fd, bytes, BYTES_AHEAD);
 	for (done = 0; (ssize_t)done < len && n < max; done += d->d_reclen) {
@@ -69,7 +69,7 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	names[0].name = name;
 	names[0].ino = 0;
 	n = next_names(ctx, dir, &at, bytes, names + 1, FS_MANY_MAX - 1);
-	(void)fs_lookup_many(ctx, dir, names, n + 1);
+	(void)fs_lookup_many(ctx, dir, names, n + 1); /* it may wait */
 	fs_cache_ahead_done(cache, dir->entry, at);
 	*fh = names[0].fh;
 	*st = names[0].st;

@@ -86,27 +86,12 @@ fs_cache_new(size_t files)
 	for (i = 0; i < chains; i++)
 		c->by_fh[i] = c->by_file[i] = NONE;
 	pthread_mutex_init(&c->lock, NULL);
-	c->janitor = fs_janitor_new();
+	c->janitor = fs_janitor_new(FS_CACHE_FILES_MAX);
 	c->mask = (uint32_t)(chains - 1);
 	c->files_max = files;
 	c->max = (uint32_t)files;
 	c->free = NONE;
 	return c;
-}
-
-void
-fs_cache_share(struct fs_cache *c, size_t files)
-{
-	size_t over;
-
-	if (files < FS_CACHE_FILES_MIN)
-		files = FS_CACHE_FILES_MIN;
-	pthread_mutex_lock(&c->lock);
-	c->files_max = files < c->max ? files : c->max;
-	over = c->files > c->files_max ? c->files - c->files_max : 0;
-	pthread_mutex_unlock(&c->lock);
-	if (over > 0)
-		(void)fs_cache_evict(c, over);
 }
 
 static void
@@ -398,7 +383,7 @@ drop_streams(struct fs_cache *c, struct fs_entry *e,
 {
 	size_t i;
 
-	if (fs_same_time(&e->listed, ctime))
+	if (same_time(&e->listed, ctime))
 		return;
 	e->listed = *ctime;
 	for (i = FS_SLOT_LIST; i < FS_SLOTS; i++) {
@@ -669,6 +654,23 @@ fs_cache_grant(struct fs_cache *c, struct fs_entry *e, uint64_t caller,
 	pthread_mutex_lock(&c->lock);
 	fs_grant_note(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
+}
+
+void
+fs_cache_share(struct fs_cache *c, size_t files)
+{
+	struct closing closing = { .n = 0 };
+	bool over;
+
+	if (files < FS_CACHE_FILES_MIN)
+		files = FS_CACHE_FILES_MIN;
+	do {
+		pthread_mutex_lock(&c->lock);
+		c->files_max = files < c->max ? files : c->max;
+		over = c->files > c->files_max && evict(c, 1, &closing) > 0;
+		pthread_mutex_unlock(&c->lock);
+		close_all(&closing);
+	} while (over);
 }
 
 size_t

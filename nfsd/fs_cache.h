@@ -109,7 +109,10 @@ bool fs_cache_granted(struct fs_cache *, const struct fs_entry *,
 void fs_cache_grant(struct fs_cache *, struct fs_entry *, uint64_t caller,
     const struct timespec *ctime, int asked, int granted);
 
-/* Closes n idle descriptors at once (EMFILE). Returns how many. */
+/*
+ * Closes up to n files nobody holds, with all their descriptors (EMFILE).
+ * Returns how many; those of a slow filesystem the janitor closes, later.
+ */
 size_t fs_cache_evict(struct fs_cache *, size_t n);
 /*
  * Once a second: looks at a part of the entries, closes what was removed or lay

@@ -27,9 +27,9 @@
 #define FS_STRIKE_NS	 1000000000u /* when they come within this time */
 #define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
 #define FS_COARSE_MS	 2020 /* the same where times are whole seconds, or two */
-#define FS_FRESH	 64 /* files asked about in one turn of the loop, */
-#define FS_FRESH_NS	 1000000u /* if it takes no longer than this */
-#define FS_EVICT_AT_ONCE 64 /* descriptors closed when there are no more */
+#define FS_FRESH	 64 /* files whose attributes calls of a batch share, */
+#define FS_FRESH_NS	 1000000u /* for this long at the most */
+#define FS_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
 #define FS_EXPORT_DEV ((dev_t)0x7465726e0000)
@@ -42,10 +42,11 @@ struct fs_peer {
 	const struct export_client *client; /* NULL: not allowed */
 };
 
-/* Attributes as of this turn of the event loop. */
+/* Attributes that calls of a batch share; event loop only, so no lock. */
 struct fs_fresh {
-	uint64_t turn; /* fs->turn */
+	uint64_t epoch; /* fs->epoch */
 	uint64_t ns; /* when the call that asked began */
+	struct fh fh; /* of which file */
 	struct stat st;
 };
 
@@ -83,8 +84,8 @@ struct fs {
 	struct fs_thread threads[FS_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
 	unsigned int strikes;
-	uint64_t heard; /* the last call->turn */
-	uint64_t turn; /* also a new one after each change */
+	uint64_t batch; /* of the last call in the event loop */
+	uint64_t epoch; /* ends with the batch and with each change */
 	struct fs_fresh fresh[FS_FRESH];
 	long reads; /* blocks the event loop had read at the last look */
 };
@@ -124,12 +125,11 @@ int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
     bool *readable);
 int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
-/* The end of fs_list(). */
-void fs_list_end(struct fs_obj *);
 /*
  * A change in the same tick of the clock would leave ctime as it is: only by a
  * ctime from before that tick can a change be told. A time without fractions
- * may come from a filesystem that keeps none (ext4 as ext3 was, FAT).
+ * may come from a filesystem that keeps none (ext4 with inodes of 128 bytes) or
+ * counts by twos (FAT).
  */
 bool fs_settled(const struct timespec *ctime);
 /*

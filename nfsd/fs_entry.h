@@ -68,10 +68,4 @@ bool fs_grant_find(const struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
 void fs_grant_note(struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
     const struct timespec *ctime, int asked, int granted);
 
-static inline bool
-fs_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 #endif

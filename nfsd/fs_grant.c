@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fs_entry.h"
+#include "util.h"
 
 bool
 fs_grant_find(const struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
@@ -16,7 +17,7 @@ fs_grant_find(const struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
 
 	for (i = 0; i < FS_CACHE_GRANTS; i++) {
 		g = &grants[i];
-		if (g->caller == caller && fs_same_time(&g->ctime, ctime) &&
+		if (g->caller == caller && same_time(&g->ctime, ctime) &&
 		    (g->asked & asked) == asked) {
 			*granted = g->granted & asked;
 			return true;
@@ -39,7 +40,7 @@ fs_grant_note(struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
 	else
 		memmove(&grants[1], &grants[0],
 		    (FS_CACHE_GRANTS - 1) * sizeof(*g));
-	if (g->caller != caller || !fs_same_time(&g->ctime, ctime))
+	if (g->caller != caller || !same_time(&g->ctime, ctime))
 		g->asked = g->granted = 0;
 	g->caller = caller;
 	g->ctime = *ctime;

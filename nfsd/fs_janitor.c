@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fs_cache.h"
 #include "fs_janitor.h"
 #include "log.h"
 
@@ -18,17 +17,18 @@ struct fs_janitor {
 	bool running;
 	void (*chore)(void *);
 	void *arg;
-	size_t n;
-	int fds[FS_CACHE_FILES_MAX];
+	size_t n, room;
+	int fds[];
 };
 
 struct fs_janitor *
-fs_janitor_new(void)
+fs_janitor_new(size_t room)
 {
-	struct fs_janitor *j = calloc(1, sizeof(*j));
+	struct fs_janitor *j = calloc(1, sizeof(*j) + room * sizeof(j->fds[0]));
 
 	if (j == NULL)
 		fatal("janitor");
+	j->room = room;
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->more, NULL);
 	return j;
@@ -48,7 +48,7 @@ fs_janitor_leave(struct fs_janitor *j, int fd)
 	bool taken;
 
 	pthread_mutex_lock(&j->lock);
-	taken = j->running && j->n < FS_CACHE_FILES_MAX;
+	taken = j->running && j->n < j->room;
 	if (taken) {
 		j->fds[j->n++] = fd;
 		pthread_cond_signal(&j->more);

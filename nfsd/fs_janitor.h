@@ -8,12 +8,13 @@
 #define FS_JANITOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct fs_janitor;
 
-/* Never NULL. */
-struct fs_janitor *fs_janitor_new(void);
-/* Before it was started. */
+/* Never NULL. room: for so many descriptors. */
+struct fs_janitor *fs_janitor_new(size_t room);
+/* Only one that was never started: the thread ends with the process. */
 void fs_janitor_free(struct fs_janitor *);
 /* From now on there is one; chore is called about once a second. */
 void fs_janitor_start(struct fs_janitor *, void (*chore)(void *), void *arg);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Listing a directory: by a descriptor that stands where another listing
- * stopped, or from what is remembered of it. Who may list was decided by
- * fs_open().
+ * See fs_list.h.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <errno.h>
@@ -11,9 +9,10 @@
 
 #include "fs_door.h"
 #include "fs_list.h"
+#include "util.h"
 
 enum nfsstat
-fs_list(struct call_ctx *ctx, struct fs_obj *dir, uint64_t want)
+fs_list_open(struct call_ctx *ctx, struct fs_obj *dir, uint64_t at)
 {
 	int path = dir->fd;
 	bool readable;
@@ -21,9 +20,8 @@ fs_list(struct call_ctx *ctx, struct fs_obj *dir, uint64_t want)
 	dir->own_fd = true;
 	dir->at = 0;
 	dir->resume = FS_ANYWHERE;
-	dir->settled = fs_settled(&dir->st.st_ctim);
 	dir->fd = fs_cache_lend(ctx->thread->fs->cache, dir->entry,
-	    &dir->st.st_ctim, want, &dir->at);
+	    &dir->st.st_ctim, at, &dir->at);
 	/* Who may search it as well can open it without the broker. */
 	if (dir->fd == -1)
 		dir->fd = openat(path, ".",
@@ -36,7 +34,7 @@ fs_list(struct call_ctx *ctx, struct fs_obj *dir, uint64_t want)
 
 /* Where a change could go unnoticed nobody lists on by this descriptor. */
 void
-fs_list_end(struct fs_obj *dir)
+fs_list_close(struct fs_obj *dir)
 {
 	if (dir->fd != -1 && !dir->settled) {
 		close(dir->fd);
@@ -46,37 +44,49 @@ fs_list_end(struct fs_obj *dir)
 	    &dir->st.st_ctim, dir->resume);
 }
 
-static void
-ask_for(struct fs_question *q, const struct fs_obj *dir)
-{
-	q->dev = dir->st.st_dev;
-	q->ino = dir->st.st_ino;
-	q->ctime = dir->st.st_ctim;
-	q->utf16 = dir->utf16;
-}
-
 bool
-fs_recall(const struct fs_obj *dir, struct fs_question *q, uint8_t *entries,
-    size_t *len, bool *eof)
-{
-	ask_for(q, dir);
-	return dir->export->fast &&
-	    fs_listings_find(dir->thread->fs->listings, q, entries, len, eof);
-}
-
-/*
- * The ctime was settled before the first entry was read, and is the same now:
- * nothing changed while they were read, and nothing can without a new ctime.
- */
-void
-fs_remember(const struct fs_obj *dir, struct fs_question *q,
-    const uint8_t *entries, size_t len, bool eof)
+fs_list_unchanged(const struct fs_obj *dir)
 {
 	struct stat st;
 
-	ask_for(q, dir);
-	if (dir->export->fast && dir->settled && fstat(dir->fd, &st) == 0 &&
-	    fs_same_time(&st.st_ctim, &q->ctime))
-		fs_listings_add(dir->thread->fs->listings, q, entries, len,
+	return dir->settled && fstat(dir->fd, &st) == 0 &&
+	    same_time(&st.st_ctim, &dir->st.st_ctim);
+}
+
+static struct fs_listing_key
+key_of(const struct fs_obj *dir, const struct fs_list_ask *ask)
+{
+	struct fs_listing_key key = { .dev = dir->st.st_dev,
+		.ino = dir->st.st_ino,
+		.ctime = dir->st.st_ctim,
+		.utf16 = dir->utf16,
+		.ask = *ask };
+
+	return key;
+}
+
+/*
+ * Only where this machine's kernel makes the times: a server or a process
+ * behind a filesystem (NFS, FUSE) may change a directory without a new ctime.
+ */
+bool
+fs_list_recall(const struct fs_obj *dir, const struct fs_list_ask *ask,
+    uint8_t *entries, size_t *len, bool *eof)
+{
+	struct fs_listing_key key = key_of(dir, ask);
+
+	return dir->export->fast &&
+	    fs_listings_find(dir->thread->fs->listings, &key, entries, len,
+		eof);
+}
+
+void
+fs_list_remember(const struct fs_obj *dir, const struct fs_list_ask *ask,
+    const uint8_t *entries, size_t len, bool eof)
+{
+	struct fs_listing_key key = key_of(dir, ask);
+
+	if (dir->export->fast && fs_list_unchanged(dir))
+		fs_listings_add(dir->thread->fs->listings, &key, entries, len,
 		    eof);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs_entry.h"
 #include "fs_listings.h"
 #include "log.h"
 #include "util.h"
@@ -15,7 +14,7 @@
 #define WAYS 4
 
 struct answer {
-	struct fs_question question;
+	struct fs_listing_key key;
 	bool used, eof;
 	size_t len;
 	uint8_t entries[FS_LISTING_BYTES];
@@ -24,7 +23,8 @@ struct answer {
 struct fs_listings {
 	pthread_mutex_t lock;
 	struct answer *list; /* made at the first answer */
-	unsigned int turn; /* which of a set goes next */
+	unsigned int next; /* which of a set goes */
+	struct fs_listings_stats stats;
 };
 
 struct fs_listings *
@@ -49,37 +49,37 @@ fs_listings_free(struct fs_listings *l)
 }
 
 static struct answer *
-set_of(struct fs_listings *l, const struct fs_question *q)
+set_of(struct fs_listings *l, const struct fs_listing_key *k)
 {
-	uint64_t h = hash_mix((uint64_t)q->ino ^
-	    hash_mix((uint64_t)q->dev ^ hash_mix(q->cookie)));
+	uint64_t h = hash_mix((uint64_t)k->ino ^
+	    hash_mix((uint64_t)k->dev ^ hash_mix(k->ask.cookie)));
 
 	return &l->list[h % (FS_LISTINGS_MAX / WAYS) * WAYS];
 }
 
 static bool
-same_place(const struct fs_question *a, const struct fs_question *b)
+same_place(const struct fs_listing_key *a, const struct fs_listing_key *b)
 {
-	return a->ino == b->ino && a->dev == b->dev && a->cookie == b->cookie &&
-	    a->room == b->room && a->dir_room == b->dir_room &&
-	    a->plus == b->plus && a->utf16 == b->utf16;
+	return a->ino == b->ino && a->dev == b->dev && a->utf16 == b->utf16 &&
+	    a->ask.cookie == b->ask.cookie && a->ask.room == b->ask.room &&
+	    a->ask.dir_room == b->ask.dir_room && a->ask.plus == b->ask.plus;
 }
 
 /* The answer for this place, of whatever time, or NULL; the lock is held. */
 static struct answer *
-find(struct fs_listings *l, const struct fs_question *q)
+find(struct fs_listings *l, const struct fs_listing_key *k)
 {
-	struct answer *set = set_of(l, q);
+	struct answer *set = set_of(l, k);
 	size_t i;
 
 	for (i = 0; i < WAYS; i++)
-		if (set[i].used && same_place(&set[i].question, q))
+		if (set[i].used && same_place(&set[i].key, k))
 			return &set[i];
 	return NULL;
 }
 
 bool
-fs_listings_find(struct fs_listings *l, const struct fs_question *q,
+fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
     uint8_t *entries, size_t *len, bool *eof)
 {
 	const struct answer *a = NULL;
@@ -87,19 +87,20 @@ fs_listings_find(struct fs_listings *l, const struct fs_question *q,
 
 	pthread_mutex_lock(&l->lock);
 	if (l->list != NULL)
-		a = find(l, q);
-	found = a != NULL && fs_same_time(&a->question.ctime, &q->ctime);
+		a = find(l, k);
+	found = a != NULL && same_time(&a->key.ctime, &k->ctime);
 	if (found) {
 		memcpy(entries, a->entries, a->len);
 		*len = a->len;
 		*eof = a->eof;
 	}
+	found ? l->stats.hits++ : l->stats.misses++;
 	pthread_mutex_unlock(&l->lock);
 	return found;
 }
 
 void
-fs_listings_add(struct fs_listings *l, const struct fs_question *q,
+fs_listings_add(struct fs_listings *l, const struct fs_listing_key *k,
     const uint8_t *entries, size_t len, bool eof)
 {
 	struct answer *a;
@@ -110,14 +111,22 @@ fs_listings_add(struct fs_listings *l, const struct fs_question *q,
 	if (l->list == NULL)
 		l->list = calloc(FS_LISTINGS_MAX, sizeof(*l->list));
 	if (l->list != NULL) {
-		a = find(l, q);
+		a = find(l, k);
 		if (a == NULL) /* any of them; this one takes turns */
-			a = set_of(l, q) + l->turn++ % WAYS;
-		a->question = *q;
+			a = set_of(l, k) + l->next++ % WAYS;
+		a->key = *k;
 		a->used = true;
 		a->eof = eof;
 		a->len = len;
 		memcpy(a->entries, entries, len);
 	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+void
+fs_listings_stats(struct fs_listings *l, struct fs_listings_stats *stats)
+{
+	pthread_mutex_lock(&l->lock);
+	*stats = l->stats;
 	pthread_mutex_unlock(&l->lock);
 }

@@ -3,7 +3,8 @@
  * What directories answered: the entries for one reply, as the kernel gave
  * them. The same question has the same answer while the directory's ctime is
  * the same, so an answer is believed only under the ctime it was read under.
- * Fixed memory, made at the first answer; a newcomer takes the place of another.
+ * 2 MiB at the most, made at the first answer; a newcomer takes the place of
+ * another.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #ifndef FS_LISTINGS_H
@@ -16,29 +17,33 @@
 #include <stdint.h>
 #include <time.h>
 
-#define FS_LISTINGS_MAX	 128
-#define FS_LISTING_BYTES 16384 /* a longer answer is not kept */
+#include "fs_list.h"
+
+#define FS_LISTINGS_MAX 128
 
 struct fs_listings;
 
-/* Which entries: of what directory, from where on, and how many fit. */
-struct fs_question {
+struct fs_listing_key {
 	dev_t dev;
 	ino_t ino;
 	struct timespec ctime;
-	uint64_t cookie;
-	size_t room, dir_room;
-	bool plus, utf16;
+	bool utf16;
+	struct fs_list_ask ask;
+};
+
+struct fs_listings_stats {
+	uint64_t hits, misses;
 };
 
 /* Never NULL. */
 struct fs_listings *fs_listings_new(void);
 void fs_listings_free(struct fs_listings *);
 
-void fs_listings_add(struct fs_listings *, const struct fs_question *,
+void fs_listings_add(struct fs_listings *, const struct fs_listing_key *,
     const uint8_t *entries, size_t len, bool eof);
 /* Copies them to entries (room for FS_LISTING_BYTES). */
-bool fs_listings_find(struct fs_listings *, const struct fs_question *,
+bool fs_listings_find(struct fs_listings *, const struct fs_listing_key *,
     uint8_t *entries, size_t *len, bool *eof);
+void fs_listings_stats(struct fs_listings *, struct fs_listings_stats *);
 
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fs_door.h"
+#include "fs_list.h"
 
 #define LOOK_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
 #define LOOK_MASK  (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
@@ -428,16 +429,6 @@ fs_number(const struct dirent64 *d)
 	return d->d_type == DT_REG || d->d_type == DT_LNK ? d->d_ino : 0;
 }
 
-/* Is the directory as it was when its entries were read? */
-static bool
-is_unchanged(const struct fs_obj *dir)
-{
-	struct stat st;
-
-	return fs_settled(&dir->st.st_ctim) && fstat(dir->fd, &st) == 0 &&
-	    fs_same_time(&st.st_ctim, &dir->st.st_ctim);
-}
-
 /*
  * Fills in the names whose files we hold open: asking a descriptor is cheaper
  * than walking a name. While the directory is unchanged its entries have their
@@ -457,7 +448,7 @@ look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
 		held[i].ino = names[i].ino;
 	fs_cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
 	    dir->st.st_dev, held, n);
-	unchanged = is_unchanged(dir);
+	unchanged = fs_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {
 		if (names[i].ino == 0 || held[i].entry == NULL ||
 		    fstat(held[i].fd, &names[i].st) == -1 ||
@@ -486,7 +477,7 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 		if (names[i].status == NFS_OK)
 			continue;
 		if (dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(ctx))
-			return false;
+			return false; /* the first of them: b is empty */
 		if (look_at(dir->fd, names[i].name, &look) == -1)
 			names[i].status = nfs_status(errno);
 		else if (!crosses(dir->export, &look) &&

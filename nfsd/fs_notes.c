@@ -25,7 +25,7 @@ struct note {
 struct fs_notes {
 	pthread_mutex_t lock;
 	struct note *list; /* made at the first note */
-	unsigned int turn; /* which of a set goes next */
+	unsigned int next; /* which of a set goes */
 	struct fs_notes_stats stats;
 };
 
@@ -84,8 +84,7 @@ fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
 	pthread_mutex_lock(&n->lock);
 	if (n->list != NULL)
 		note = find(n, generation, utf16, dev, ino);
-	found = note != NULL && note->born.tv_sec == born->tv_sec &&
-	    note->born.tv_nsec == born->tv_nsec &&
+	found = note != NULL && same_time(&note->born, born) &&
 	    fh_export_id(&note->fh) == export_id;
 	if (found)
 		*fh = note->fh;
@@ -114,7 +113,7 @@ fs_notes_add(struct fs_notes *n, uint32_t generation, bool utf16, dev_t dev,
 	if (n->list != NULL) {
 		note = find(n, generation, utf16, dev, ino);
 		if (note == NULL) /* any of them; this one takes turns */
-			note = set_of(n, dev, ino) + n->turn++ % WAYS;
+			note = set_of(n, dev, ino) + n->next++ % WAYS;
 		note->dev = dev;
 		note->ino = ino;
 		note->born = *born;

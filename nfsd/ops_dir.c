@@ -32,6 +32,8 @@
 #define PROBE_SIZE 4096
 #define FOLD_MAX   100000 /* entries looked at for one name */
 
+_Static_assert(OPS_LISTING_MAX >= FS_LISTING_BYTES, "what is recalled fits");
+
 /* One listing on its way. */
 struct walk {
 	struct call_ctx *ctx;
@@ -389,13 +391,13 @@ budget(const struct call_ctx *ctx, uint32_t count)
 
 /* Entries from the directory; what it said is remembered. */
 static void
-ask_directory(struct walk *w, struct fs_question *q)
+ask_directory(struct walk *w, const struct fs_list_ask *ask)
 {
-	/* A large one may have to be fetched from the disk. */
-	w->status = NFS_LATER;
-	if (w->dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(w->ctx))
+	if (w->dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(w->ctx)) {
+		w->status = NFS_LATER;
 		return;
-	w->status = fs_list(w->ctx, w->dir, w->cookie);
+	}
+	w->status = fs_list_open(w->ctx, w->dir, w->cookie);
 	w->at = w->dir->at;
 	if (w->status == NFS_OK)
 		list(w);
@@ -403,7 +405,7 @@ ask_directory(struct walk *w, struct fs_question *q)
 		return;
 	if (!w->eof)
 		w->dir->resume = w->at;
-	fs_remember(w->dir, q, w->scratch->dirents, w->used, w->eof);
+	fs_list_remember(w->dir, ask, w->scratch->dirents, w->used, w->eof);
 }
 
 static void
@@ -419,7 +421,7 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 		.exact = ctx->limits->cookie_max == UINT64_MAX,
 		.left = budget(ctx, a->count),
 		.dir_left = a->dircount };
-	struct fs_question q = { .cookie = a->cookie,
+	const struct fs_list_ask ask = { .cookie = a->cookie,
 		.room = w.left,
 		.dir_room = w.dir_left,
 		.plus = plus };
@@ -428,10 +430,11 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
 	if (res->status != NFS_OK)
 		return;
-	if (w.exact && fs_recall(&dir, &q, w.scratch->dirents, &w.used, &w.eof))
+	if (w.exact &&
+	    fs_list_recall(&dir, &ask, w.scratch->dirents, &w.used, &w.eof))
 		(void)add_all(&w, w.scratch->dirents, w.used);
 	else
-		ask_directory(&w, &q);
+		ask_directory(&w, &ask);
 	if (w.status == NFS_OK && plus)
 		dress_all(&w, &a->dir);
 	res->status = w.status;

@@ -31,7 +31,7 @@ find_folded(struct call_ctx *ctx, const struct fs_obj *dir,
 	if (!fs_may_wait(ctx))
 		return NFS_LATER;
 	if (fs_open(ctx, &at->dir, FS_DIR | FS_LIST, &list) == NFS_OK) {
-		if (fs_list(ctx, &list, 0) == NFS_OK)
+		if (fs_list_open(ctx, &list, 0) == NFS_OK)
 			name = ops_dir_find_folded(ctx, list.fd, at->name.str);
 		fs_close(&list);
 	}

@@ -32,6 +32,8 @@ static const struct {
 	[STATS_FILE_EVICTIONS] = { "descriptor_cache_evictions_total", "counter", "files closed for others" },
 	[STATS_NOTE_HITS]      = { "handle_cache_hits_total", "counter", "handles known without a descriptor" },
 	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles the broker sealed" },
+	[STATS_LISTING_HITS]   = { "listing_cache_hits_total", "counter", "listings of unchanged directories" },
+	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings that were read" },
 	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered again" },
 	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls while the first runs" },
 	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls that were new" },

@@ -124,7 +124,10 @@ connections_now(void)
 	return n;
 }
 
-/* A connection takes precedence over a file that can be opened again. */
+/*
+ * A connection takes precedence over files that can be opened again. Those left
+ * to the janitor may still be open when accept(2) is tried next: then more go.
+ */
 static bool
 give_files(void *arg UNUSED)
 {
@@ -137,9 +140,11 @@ copy_stats(size_t connections)
 	const struct rpc_cache_stats *r = rpc_cache_stats(self.replies);
 	struct fs_cache_stats f;
 	struct fs_notes_stats notes;
+	struct fs_listings_stats listings;
 
 	fs_cache_stats(self.fs->cache, &f);
 	fs_notes_stats(self.fs->notes, &notes);
+	fs_listings_stats(self.fs->listings, &listings);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
 	stats_set(self.stats, STATS_IN_FLIGHT,
 	    rpc_server_in_flight(self.server));
@@ -149,6 +154,8 @@ copy_stats(size_t connections)
 	stats_set(self.stats, STATS_FILE_EVICTIONS, f.evictions);
 	stats_set(self.stats, STATS_NOTE_HITS, notes.hits);
 	stats_set(self.stats, STATS_NOTE_MISSES, notes.misses);
+	stats_set(self.stats, STATS_LISTING_HITS, listings.hits);
+	stats_set(self.stats, STATS_LISTING_MISSES, listings.misses);
 	stats_set(self.stats, STATS_REPLY_HITS, r->hits);
 	stats_set(self.stats, STATS_REPLY_BUSY, r->busy);
 	stats_set(self.stats, STATS_REPLY_MISSES, r->misses);
@@ -161,6 +168,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	size_t connections = connections_now();
 
 	fs_sweep(self.fs, now_ns());
+	/* share_descriptors() keeps connections below descriptors. */
 	fs_cache_share(self.fs->cache, self.descriptors - connections);
 	copy_stats(connections);
 }
@@ -258,8 +266,9 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
 }
 
 /*
- * Shares the descriptors: something to live; of the rest, files may have what
- * connections do not use, and connections all but half of the whole.
+ * A reserve for everything else; of the rest, files may have what connections
+ * do not use. connections_max leaves them half of all, or as many as the option
+ * files asks for.
  */
 static void
 share_descriptors(struct fs_settings *settings)

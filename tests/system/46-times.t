@@ -9,9 +9,9 @@ ram 200
 for fs in ext4 seconds tmpfs; do
 	mkdir "$T/$fs"
 done
-check 'a filesystem' loop_fs ext4 64 "$T/ext4"
-check 'one that counts seconds' loop_fs seconds 64 "$T/seconds"
-check 'one in memory' mount -t tmpfs tmpfs "$T/tmpfs"
+loop_fs ext4 64 "$T/ext4" && loop_fs seconds 64 "$T/seconds" ||
+    skip_all 'no loop-mounted ext4'
+mount -t tmpfs tmpfs "$T/tmpfs"
 touch "$T/seconds/one"
 is "$(stat -c %z "$T/seconds/one" | grep -o '\.0* ')" '.000000000 ' 'it does'
 tern_start "$T/ext4 127.0.0.1(rw,insecure)

@@ -31,6 +31,7 @@ enum stub_proc {
 	STUB_SLOW_COUNT, /* cached, on a file thread, waits for stub_go() */
 	STUB_LENGTH, /* opaque -> its length */
 	STUB_LATE_BYTES, /* BYTES on a file thread */
+	STUB_BATCH, /* -> the batch it was read with */
 	STUB_NPROCS
 };
 
@@ -54,6 +55,7 @@ struct stub_server {
 	unsigned int threads; /* file threads, 0: none */
 	size_t queue; /* of the file threads */
 	size_t cache; /* entries, 0: none */
+	bool (*make_room)(void *); /* rpc_tcp_on_shortage(); NULL: none */
 	int sockbuf; /* of the kernel, both ends of tcp; 0: as it likes */
 	uint16_t udp_port, tcp_port; /* on 127.0.0.1 */
 	char path[64]; /* of the unix socket */

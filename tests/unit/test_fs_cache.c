@@ -119,6 +119,7 @@ sharing(void)
 {
 	struct fs_cache *c = fs_cache_new(64);
 	struct fs_cache_stats stats;
+	struct fs_entry *e[20];
 	uint32_t i;
 
 	for (i = 0; i < 64; i++)
@@ -131,6 +132,24 @@ sharing(void)
 	fs_cache_share(c, 1000);
 	ok(fs_cache_has_room(c, 24), "till there is room again,");
 	ok(!fs_cache_has_room(c, 25), "for as many as at first");
+	fs_cache_share(c, 0);
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", FS_CACHE_FILES_MIN, "some always stay");
+	fs_cache_free(c);
+
+	c = fs_cache_new(64);
+	for (i = 0; i < 20; i++) { /* two descriptors each */
+		e[i] = put(c, i, FS_SLOT_PATH);
+		fs_cache_add_fd(c, e[i], some_fd(), FS_SLOT_READ, false);
+	}
+	fs_cache_share(c, 20);
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 40, "what is held stays");
+	for (i = 0; i < 20; i++)
+		fs_cache_release(c, e[i]);
+	fs_cache_share(c, 20);
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 20, "no more is closed than has to be");
 	fs_cache_free(c);
 }
 

@@ -11,22 +11,22 @@
 static struct fs_listings *all;
 static uint8_t buf[FS_LISTING_BYTES + 1];
 
-static struct fs_question
-question(uint64_t cookie)
+static struct fs_listing_key
+key(uint64_t cookie)
 {
-	struct fs_question q = { .dev = 1,
+	struct fs_listing_key q = { .dev = 1,
 		.ino = 2,
 		.ctime = { 1000, 5 },
-		.cookie = cookie,
-		.room = 4096,
-		.dir_room = 512,
-		.plus = true };
+		.ask = { .cookie = cookie,
+		    .room = 4096,
+		    .dir_room = 512,
+		    .plus = true } };
 
 	return q;
 }
 
 static bool
-knows(const struct fs_question *q)
+knows(const struct fs_listing_key *q)
 {
 	size_t len = 0;
 	bool eof;
@@ -38,7 +38,7 @@ knows(const struct fs_question *q)
 static void
 answers(void)
 {
-	struct fs_question q = question(7), other;
+	struct fs_listing_key q = key(7), other;
 	size_t len = 0;
 	bool eof = false;
 
@@ -57,42 +57,48 @@ answers(void)
 }
 
 static void
-questions(void)
+keys(void)
 {
-	struct fs_question q = question(9), other[] = { q, q, q, q, q, q, q };
+	struct fs_listing_key q = key(9), other[] = { q, q, q, q };
 	unsigned int i, known = 0;
 
-	other[0].dev++;
-	other[1].ino++;
-	other[2].cookie++;
-	other[3].room++;
-	other[4].dir_room++;
-	other[5].plus = false;
-	other[6].utf16 = true;
 	fs_listings_add(all, &q, buf, 8, false);
-	for (i = 0; i < 7; i++)
+	other[0].ask.room++;
+	other[1].ask.dir_room++;
+	other[2].ask.plus = false;
+	other[3].utf16 = true;
+	for (i = 0; i < 4; i++)
 		known += knows(&other[i]);
+	for (i = 1; i <= 1000; i++) { /* some lie in the same set */
+		other[0] = other[1] = other[2] = q;
+		other[0].dev += i;
+		other[1].ino += i;
+		other[2].ask.cookie += i;
+		known +=
+		    knows(&other[0]) || knows(&other[1]) || knows(&other[2]);
+	}
 	cmp_ok(known, "==", 0, "no other question has that answer");
 }
 
 static void
 bounds(void)
 {
-	struct fs_question q = question(1);
+	struct fs_listing_key q = key(1);
 	unsigned int i, known = 0;
 
 	fs_listings_add(all, &q, buf, sizeof(buf), false);
 	ok(!knows(&q), "a long answer is not kept");
 	for (i = 0; i < 10 * FS_LISTINGS_MAX; i++) {
-		q = question(100 + i);
+		q = key(100 + i);
 		fs_listings_add(all, &q, buf, FS_LISTING_BYTES, false);
 	}
 	ok(knows(&q), "the last of many is");
 	for (i = 0; i < 10 * FS_LISTINGS_MAX; i++) {
-		q = question(100 + i);
+		q = key(100 + i);
 		known += knows(&q);
 	}
 	cmp_ok(known, "<=", FS_LISTINGS_MAX, "others had to go for it");
+	cmp_ok(known, ">", FS_LISTINGS_MAX / 2, "but not all");
 }
 
 int
@@ -101,7 +107,7 @@ main(void)
 	plan(NO_PLAN);
 	all = fs_listings_new();
 	answers();
-	questions();
+	keys();
 	bounds();
 	fs_listings_free(all);
 	fs_listings_free(NULL);

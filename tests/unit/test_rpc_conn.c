@@ -358,6 +358,38 @@ test_late_max(void)
 	stub_stop(&s);
 }
 
+static atomic_int spare; /* descriptors that others can do without */
+
+static bool
+give_one(void *arg UNUSED)
+{
+	return atomic_fetch_sub(&spare, 1) > 0;
+}
+
+static void
+test_make_room(void)
+{
+	struct stub_server s = { .limits = rpc_limits_default,
+		.make_room = give_one };
+	int idle, fd, late;
+
+	stub_start(&s);
+	idle = stub_tcp(&s);
+	(void)is_alive(idle);
+	atomic_store(&spare, 1);
+	atomic_store(&accepts_fail, 1);
+	fd = stub_tcp(&s);
+	ok(is_alive(fd) && is_alive(idle),
+	    "others give a descriptor: no connection is closed");
+	atomic_store(&accepts_fail, 1);
+	late = stub_tcp(&s);
+	ok(is_alive(late) && is_closed(idle), "when they have none one is");
+	close(idle);
+	close(fd);
+	close(late);
+	stub_stop(&s);
+}
+
 /* ABUSE 1.1: no descriptors left must not make the loop spin or crash. */
 static void
 test_descriptors(void)
@@ -405,5 +437,6 @@ main(void)
 	test_idle();
 	test_late_max();
 	test_descriptors();
+	test_make_room();
 	done_testing();
 }

@@ -404,6 +404,15 @@ nfs_fixture_path(const struct nfs_fixture *f)
 	return f->exp;
 }
 
+uint64_t
+nfs_fixture_recalled(struct nfs_fixture *f)
+{
+	struct fs_listings_stats stats;
+
+	fs_listings_stats(f->fs->listings, &stats);
+	return stats.hits;
+}
+
 int
 nfs_fixture_dir(const struct nfs_fixture *f)
 {

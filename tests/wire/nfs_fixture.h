@@ -39,6 +39,9 @@ int nfs_fixture_dir(const struct nfs_fixture *);
  */
 struct fh nfs_fixture_handle(struct nfs_fixture *, const char *name);
 
+/* Listings that were answered from memory so far. */
+uint64_t nfs_fixture_recalled(struct nfs_fixture *);
+
 /*
  * Calls a procedure of the server as uid with these arguments. The cursor
  * covers the results, until the next call; failed when there are none.

@@ -24,7 +24,7 @@
 struct listing {
 	struct nfs_fixture *f;
 	struct fh dir;
-	uint32_t proc, vers;
+	uint32_t proc, vers, uid;
 	uint32_t count;
 	uint64_t cookie;
 	bool eof;
@@ -121,7 +121,7 @@ go_on(struct listing *l)
 	xdr_out_init(&out, args, sizeof(args));
 	put_args(&out, l);
 	in = nfs_fixture_call(l->f, l->vers,
-	    l->vers == 2 ? (uint32_t)NFSPROC2_READDIR : l->proc, 0, args,
+	    l->vers == 2 ? (uint32_t)NFSPROC2_READDIR : l->proc, l->uid, args,
 	    out.len);
 	size = l->vers == 2 ? in.left + RPC_REPLY_HEADER : in.left - 4;
 	l->status = xdr_get_u32(&in);
@@ -237,6 +237,22 @@ wait_settled(int dir)
 	while (!fs_settled(&st.st_ctim));
 }
 
+/* Lists it twice, unchanged: the second time from memory. */
+static unsigned int
+sightings_twice(struct nfs_fixture *f, int dir, unsigned int number)
+{
+	uint64_t recalled;
+	unsigned int first;
+
+	wait_settled(dir);
+	first = sightings(f, number);
+	recalled = nfs_fixture_recalled(f);
+	if (sightings(f, number) != first ||
+	    nfs_fixture_recalled(f) == recalled)
+		return UINT32_MAX;
+	return first;
+}
+
 /* What is remembered of a directory is forgotten when it changes. */
 static void
 test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
@@ -245,15 +261,13 @@ test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
 	char from[16], to[16];
 
 	for (i = 0; i < 10; i++) {
-		wait_settled(dir);
-		wrong_ones += sightings(f, i) != 1 || sightings(f, i) != 1 ||
-		    wrong(0, n) != 0;
+		wrong_ones +=
+		    sightings_twice(f, dir, i) != 1 || wrong(0, n) != 0;
 		discard(dir, i);
 		wrong_ones += sightings(f, i) != 0;
 		create(dir, i);
 		wrong_ones += sightings(f, i) != 1 || wrong(0, n) != 0;
-		wait_settled(dir);
-		(void)sightings(f, i);
+		wrong_ones += sightings_twice(f, dir, i) != 1;
 		(void)snprintf(from, sizeof(from), "n%u", i);
 		(void)snprintf(to, sizeof(to), "n%u", n);
 		(void)renameat(dir, from, dir, to);
@@ -262,6 +276,22 @@ test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
 		wrong_ones += sightings(f, i) != 1 || seen[n] != 0;
 	}
 	cmp_ok(wrong_ones, "==", 0, "changes are seen at once, %u entries", n);
+}
+
+/* Who may not list it gets nothing from what others made us remember. */
+static void
+test_guarded(struct nfs_fixture *f, int dir)
+{
+	struct listing l;
+
+	(void)fchmod(dir, 0700);
+	(void)sightings_twice(f, dir, 0);
+	l = start(f, 3, NFSPROC3_READDIRPLUS, 8192);
+	l.uid = 1000;
+	(void)go_on(&l);
+	cmp_ok(l.status, "==", NFSERR_ACCES,
+	    "it is remembered for no stranger");
+	(void)fchmod(dir, 0777);
 }
 
 /* rm -r: what was listed is removed before the next call. */
@@ -421,6 +451,8 @@ test_all(const char *setup, unsigned int n)
 	test_whole(f, 2, NFSPROC3_READDIR, 512, n);
 	test_whole(f, 2, NFSPROC3_READDIR, 8192, n);
 	test_remembered(f, dir, n);
+	if (geteuid() == 0)
+		test_guarded(f, dir);
 	test_sizes(f);
 	test_handle(f);
 	test_busy(f, 3, 2048, n);

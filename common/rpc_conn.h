@@ -19,7 +19,7 @@
 #include "rpc_record.h"
 #include "rpc_transport.h"
 
-#define RPC_CONN_READ	  (128 * 1024) /* bytes read per wake-up */
+#define RPC_CONN_READ	  (320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
 #define RPC_CONN_SHORT	  4096 /* the same, when memory is short */
 #define RPC_CONN_RECORDS  128 /* records served per wake-up */
 #define RPC_CONN_BYTES	  (1024 * 1024) /* reply bytes per wake-up */

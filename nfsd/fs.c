@@ -300,6 +300,18 @@ log_no_files(void)
 }
 
 int
+fs_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
+    mode_t mode)
+{
+	int fd = openat(dirfd, name, flags, mode);
+
+	if (fd == -1 && errno == EMFILE &&
+	    fs_cache_evict(ctx->thread->fs->cache, FS_EVICT_AT_ONCE) > 0)
+		fd = openat(dirfd, name, flags, mode);
+	return fd;
+}
+
+int
 fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
@@ -514,15 +526,17 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 /*
  * Attributes for the reply. Calls that arrived together may share them: all of
  * them were here when they were asked for. A change in between ends that, and
- * so does time: permission comes from them, and data is read after it.
+ * so does time. Who wants data does not share: it is read after this, and must
+ * not be read with a permission from before.
  */
 static int
-attributes(struct call_ctx *ctx, struct fs_obj *obj)
+attributes(struct call_ctx *ctx, struct fs_obj *obj, unsigned int want)
 {
 	struct fs *fs = ctx->thread->fs;
 	struct fs_fresh *f;
 
-	if (ctx->thread->index != 0 || ctx->call->batch == 0 || obj->changes)
+	if (ctx->thread->index != 0 || ctx->call->batch == 0 ||
+	    (want & ~(FS_DIR | FS_FILE | FS_LINK)) != 0)
 		return fstat(obj->fd, &obj->st);
 	if (fs->batch != ctx->call->batch) {
 		fs->batch = ctx->call->batch;
@@ -559,7 +573,7 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 		return status;
 	obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
 	obj->changes = (want & (FS_MODIFY | FS_WRITE)) != 0;
-	if (attributes(ctx, obj) == -1)
+	if (attributes(ctx, obj, want) == -1)
 		return nfs_status(errno);
 	/* Before the first entry is read. */
 	obj->settled = (want & FS_LIST) != 0 && fs_settled(&obj->st.st_ctim);

@@ -35,9 +35,8 @@ struct fs_export;
 /* An object in use; fs_close() gives it back (the descriptor is cached). */
 struct fs_obj {
 	int fd; /* good for what was wanted, else O_PATH; borrowed */
-	/* As of fs_open(), or of a call that arrived together with this one; of
-	 * an object to be changed always of now: the "before" of weak cache
-	 * data. */
+	/* As of fs_open(); or, when only attributes were wanted, of a call that
+	 * arrived together with this one. The "before" of weak cache data. */
 	struct stat st;
 	const struct fs_export *export;
 	const struct export_options *options; /* of this client */
@@ -60,6 +59,9 @@ enum nfsstat fs_open(struct call_ctx *, const struct fh *, unsigned int want,
     struct fs_obj *);
 /* Accepts a zeroed object. */
 void fs_close(struct fs_obj *);
+/* openat(2) as the caller, for which files that are only kept open give way. */
+int fs_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
+    mode_t mode);
 /* May this call wait for the disk? If not, arranges to be run again. */
 bool fs_may_wait(struct call_ctx *);
 

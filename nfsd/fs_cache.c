@@ -16,12 +16,13 @@
 #include "log.h"
 #include "util.h"
 
-#define NONE	    UINT32_MAX
-#define CHUNK	    1024 /* entries allocated together */
-#define CHUNKS	    (FS_CACHE_FILES_MAX / CHUNK)
-#define SWEEP_SHARE 16 /* of the entries are looked at each second */
-#define EVICT_ROOM  8 /* descriptors closed together */
-#define AHEAD_AFTER 8 /* unknown names; then the others are looked at */
+#define NONE	      UINT32_MAX
+#define CHUNK	      1024 /* entries allocated together */
+#define CHUNKS	      (FS_CACHE_FILES_MAX / CHUNK)
+#define SWEEP_SHARE   16 /* of the entries are looked at each second */
+#define EVICT_ROOM    8 /* descriptors closed together */
+#define SHARE_AT_ONCE 512 /* files closed for others at a time */
+#define AHEAD_AFTER   8 /* unknown names; then the others are looked at */
 
 struct fs_cache {
 	pthread_mutex_t lock;
@@ -660,6 +661,7 @@ void
 fs_cache_share(struct fs_cache *c, size_t files)
 {
 	struct closing closing = { .n = 0 };
+	unsigned int left = SHARE_AT_ONCE;
 	bool over;
 
 	if (files < FS_CACHE_FILES_MIN)
@@ -670,7 +672,7 @@ fs_cache_share(struct fs_cache *c, size_t files)
 		over = c->files > c->files_max && evict(c, 1, &closing) > 0;
 		pthread_mutex_unlock(&c->lock);
 		close_all(&closing);
-	} while (over);
+	} while (over && --left > 0);
 }
 
 size_t

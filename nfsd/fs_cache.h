@@ -37,7 +37,10 @@ struct fs_cache_stats {
 /* Never NULL. files: descriptors it may hold. */
 struct fs_cache *fs_cache_new(size_t files);
 void fs_cache_free(struct fs_cache *);
-/* It may hold so many for now, never more than at first; closes the rest. */
+/*
+ * It may hold so many descriptors for now, never more than at first. Closes some
+ * of the rest; the others when it is called again.
+ */
 void fs_cache_share(struct fs_cache *, size_t files);
 
 /*

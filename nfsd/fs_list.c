@@ -24,8 +24,8 @@ fs_list_open(struct call_ctx *ctx, struct fs_obj *dir, uint64_t at)
 	    &dir->st.st_ctim, at, &dir->at);
 	/* Who may search it as well can open it without the broker. */
 	if (dir->fd == -1)
-		dir->fd = openat(path, ".",
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		dir->fd = fs_openat(ctx, path, ".",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (dir->fd == -1)
 		dir->fd =
 		    fs_ask_open(ctx, &dir->entry->fh, BROKER_LIST, &readable);
@@ -56,28 +56,47 @@ fs_list_unchanged(const struct fs_obj *dir)
 static struct fs_listing_key
 key_of(const struct fs_obj *dir, const struct fs_list_ask *ask)
 {
-	struct fs_listing_key key = { .dev = dir->st.st_dev,
-		.ino = dir->st.st_ino,
+	struct fs_listing_key key = { .dir = dir->entry->fh,
+		.generation = dir->thread->generation,
 		.ctime = dir->st.st_ctim,
-		.utf16 = dir->utf16,
 		.ask = *ask };
 
 	return key;
 }
 
-/*
- * Only where this machine's kernel makes the times: a server or a process
- * behind a filesystem (NFS, FUSE) may change a directory without a new ctime.
- */
+static int64_t
+now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
 bool
 fs_list_recall(const struct fs_obj *dir, const struct fs_list_ask *ask,
     uint8_t *entries, size_t *len, bool *eof)
 {
 	struct fs_listing_key key = key_of(dir, ask);
 
+	return fs_listings_find(dir->thread->fs->listings, &key, now_s(),
+	    entries, len, eof);
+}
+
+/*
+ * Does every change of its entries show in ctime? Where this machine's kernel
+ * makes the times: a server or process behind a filesystem (NFS, FUSE) may
+ * change a directory without. An encrypted one has other names when its key
+ * comes or goes.
+ */
+static bool
+shows_changes(const struct fs_obj *dir)
+{
+	struct statx sx;
+
 	return dir->export->fast &&
-	    fs_listings_find(dir->thread->fs->listings, &key, entries, len,
-		eof);
+	    statx(dir->fd, "", AT_EMPTY_PATH, 0, &sx) == 0 &&
+	    (sx.stx_attributes & STATX_ATTR_ENCRYPTED) == 0;
 }
 
 void
@@ -86,7 +105,7 @@ fs_list_remember(const struct fs_obj *dir, const struct fs_list_ask *ask,
 {
 	struct fs_listing_key key = key_of(dir, ask);
 
-	if (dir->export->fast && fs_list_unchanged(dir))
-		fs_listings_add(dir->thread->fs->listings, &key, entries, len,
-		    eof);
+	if (fs_list_unchanged(dir) && shows_changes(dir))
+		fs_listings_add(dir->thread->fs->listings, &key, now_s(),
+		    entries, len, eof);
 }

@@ -15,6 +15,7 @@
 
 struct answer {
 	struct fs_listing_key key;
+	int64_t since; /* seconds */
 	bool used, eof;
 	size_t len;
 	uint8_t entries[FS_LISTING_BYTES];
@@ -51,16 +52,18 @@ fs_listings_free(struct fs_listings *l)
 static struct answer *
 set_of(struct fs_listings *l, const struct fs_listing_key *k)
 {
-	uint64_t h = hash_mix((uint64_t)k->ino ^
-	    hash_mix((uint64_t)k->dev ^ hash_mix(k->ask.cookie)));
+	uint64_t w[FH_SIZE / 8];
 
-	return &l->list[h % (FS_LISTINGS_MAX / WAYS) * WAYS];
+	memcpy(w, k->dir.bytes, sizeof(w));
+	w[0] = hash_mix(w[0] ^ hash_mix(w[1] ^ hash_mix(w[2] + w[3])));
+	w[0] = hash_mix(w[0] ^ k->ask.cookie);
+	return &l->list[w[0] % (FS_LISTINGS_MAX / WAYS) * WAYS];
 }
 
 static bool
 same_place(const struct fs_listing_key *a, const struct fs_listing_key *b)
 {
-	return a->ino == b->ino && a->dev == b->dev && a->utf16 == b->utf16 &&
+	return memcmp(&a->dir, &b->dir, sizeof(a->dir)) == 0 &&
 	    a->ask.cookie == b->ask.cookie && a->ask.room == b->ask.room &&
 	    a->ask.dir_room == b->ask.dir_room && a->ask.plus == b->ask.plus;
 }
@@ -80,7 +83,7 @@ find(struct fs_listings *l, const struct fs_listing_key *k)
 
 bool
 fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
-    uint8_t *entries, size_t *len, bool *eof)
+    int64_t now, uint8_t *entries, size_t *len, bool *eof)
 {
 	const struct answer *a = NULL;
 	bool found;
@@ -88,7 +91,8 @@ fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
 	pthread_mutex_lock(&l->lock);
 	if (l->list != NULL)
 		a = find(l, k);
-	found = a != NULL && same_time(&a->key.ctime, &k->ctime);
+	found = a != NULL && same_time(&a->key.ctime, &k->ctime) &&
+	    a->key.generation == k->generation && now - a->since < FS_LISTING_S;
 	if (found) {
 		memcpy(entries, a->entries, a->len);
 		*len = a->len;
@@ -101,7 +105,7 @@ fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
 
 void
 fs_listings_add(struct fs_listings *l, const struct fs_listing_key *k,
-    const uint8_t *entries, size_t len, bool eof)
+    int64_t now, const uint8_t *entries, size_t len, bool eof)
 {
 	struct answer *a;
 
@@ -115,6 +119,7 @@ fs_listings_add(struct fs_listings *l, const struct fs_listing_key *k,
 		if (a == NULL) /* any of them; this one takes turns */
 			a = set_of(l, k) + l->next++ % WAYS;
 		a->key = *k;
+		a->since = now;
 		a->used = true;
 		a->eof = eof;
 		a->len = len;

@@ -184,7 +184,7 @@ discover(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 {
 	int fd;
 
-	fd = openat(dir->fd, name, OPEN_FLAGS);
+	fd = fs_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return fs_status(ctx, errno);
 	/* What was opened counts; the name may mean another file by now. */
@@ -282,7 +282,7 @@ parent_outside(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
 	status = root_of(ctx, outer.export, dir->utf16, &top.fh);
 	if (status != NFS_OK)
 		return status;
-	fd = openat(dir->fd, "..", OPEN_FLAGS | O_DIRECTORY);
+	fd = fs_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return NFSERR_STALE;
 	status = place_in(ctx, &outer, fd, fh, st);
@@ -305,7 +305,7 @@ fs_parent(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
 		*st = dir->st;
 		return NFS_OK;
 	}
-	fd = openat(dir->fd, "..", OPEN_FLAGS | O_DIRECTORY);
+	fd = fs_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return errno == ENOENT ? NFSERR_STALE : nfs_status(errno);
 	return place_in(ctx, dir, fd, fh, st);
@@ -391,7 +391,7 @@ gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
     struct batch *b)
 {
 	struct look *look = &b->looks[b->n];
-	int fd = openat(dir->fd, name->name, OPEN_FLAGS);
+	int fd = fs_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
 
 	if (fd == -1) {
 		name->status = fs_status(ctx, errno);
@@ -521,7 +521,7 @@ fs_moved(struct call_ctx *ctx, const struct fs_obj *dir, const char *name)
 
 	if (fh_is_kernel(&dir->entry->fh))
 		return;
-	fd = openat(dir->fd, name, OPEN_FLAGS);
+	fd = fs_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return;
 	(void)seal(ctx, dir, &name, &fd, 1, &answer);

@@ -359,11 +359,30 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 	return true;
 }
 
+/* Is there one in a large directory that only its name leads to? */
+static bool
+has_to_wait(const struct walk *w)
+{
+	const struct dirent64 *const *files = w->scratch->files;
+	size_t i;
+
+	if (w->dir->st.st_size <= FS_LARGE_DIR)
+		return false;
+	for (i = 0; i < w->n; i++)
+		if (!is_dots(files[i]->d_name) && fs_number(files[i]) == 0)
+			return true;
+	return false;
+}
+
 static void
 dress_all(struct walk *w, const struct fh *self)
 {
 	size_t at, n;
 
+	if (has_to_wait(w) && !fs_may_wait(w->ctx)) {
+		w->status = NFS_LATER;
+		return;
+	}
 	for (at = 0; at < w->n; at += n) {
 		n = w->n - at < FS_MANY_MAX ? w->n - at : FS_MANY_MAX;
 		if (!dress(w, at, n, self)) {

@@ -97,7 +97,7 @@ create_new(struct call_ctx *ctx, const struct fs_obj *dir,
 	struct stat st;
 	int fd;
 
-	fd = openat(dir->fd, name,
+	fd = fs_openat(ctx, dir->fd, name,
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 	    file_mode(ctx, &a->sattr));
 	if (fd == -1)

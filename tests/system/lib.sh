@@ -290,15 +290,16 @@ ram() {
 }
 
 # loop_fs TYPE MEGABYTES DIRECTORY: a filesystem of its own, mounted there
-# (ext4, with INODES of them; seconds, an ext4 without fractions of them; xfs
-# from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
+# (ext4, with INODES of them; seconds, an ext4 without fractions of them; encrypt,
+# one that can; xfs from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
 loop_fs() {
 	local image
 	image=$(mktemp "${LOOP_IN:-$T}/loop.XXXXXX")
 	truncate -s "$2M" "$image"
 	case $1 in
 	ext4) mkfs.ext4 -q -F ${INODES:+-N "$INODES"} "$image" ;;
-	seconds) mkfs.ext4 -q -F -I 128 "$image" ;;
+	seconds) mkfs.ext4 -q -F -I 128 "$image" >/dev/null 2>&1 ;;
+	encrypt) mkfs.ext4 -q -F -O encrypt "$image" ;;
 	xfs) mkfs.xfs -q -f "$image" ;;
 	btrfs) mkfs.btrfs -q -f "$image" ;;
 	*) return 1 ;;

@@ -37,6 +37,7 @@
 #define BLOCK	   4096
 #define FH_MAX	   64
 #define TIMEOUT_MS 3000
+#define PATIENCE_S 60 /* to find the server at first */
 
 enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
 enum proc { LOOKUP = 3, READ = 6, WRITE = 7, CREATE = 8, COMMIT = 21 };
@@ -123,6 +124,21 @@ take_fh(struct xdr_in *res)
 	fh_len = s.len;
 }
 
+/* Connects and calls, again and again: a busy machine takes its time. */
+static bool
+insist(const struct sockaddr_in *at, uint32_t prog, uint32_t proc,
+    const struct xdr_out *args, struct xdr_in *res)
+{
+	time_t until = time(NULL) + PATIENCE_S;
+
+	while (!connect_to(at, prog) || !call(proc, args, res)) {
+		if (time(NULL) > until)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
 /* MNT, and CREATE of the file. */
 static void
 make_file(const char *export)
@@ -133,17 +149,15 @@ make_file(const char *export)
 
 	begin(&x);
 	xdr_put_string(&x, export);
-	if (!connect_to(&mountd, 100005) || !call(1, &x, &res))
+	if (!insist(&mountd, 100005, 1, &x, &res))
 		errx(1, "cannot mount %s", export);
 	take_fh(&res);
-	if (!connect_to(&nfsd, 100003))
-		errx(1, "cannot connect");
 	begin(&x);
 	xdr_put_opaque(&x, fh, fh_len);
 	xdr_put_string(&x, "durable");
 	for (i = 0; i < 7; i++)
 		xdr_put_u32(&x, 0); /* unchecked, no attributes */
-	if (!call(CREATE, &x, &res) || !xdr_get_bool(&res))
+	if (!insist(&nfsd, 100003, CREATE, &x, &res) || !xdr_get_bool(&res))
 		errx(1, "cannot create");
 	take_fh(&res);
 }

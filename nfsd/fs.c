@@ -39,7 +39,7 @@ fs_new(const struct fs_settings *settings)
 	fs->nthreads = settings->threads > FS_THREADS_MAX ? FS_THREADS_MAX :
 							    settings->threads;
 	fs->cache = fs_cache_new(settings->files);
-	fs->notes = fs_notes_new();
+	fs->notes = fs_notes_new(settings->notes);
 	fs->listings = fs_listings_new();
 	for (i = 0; i <= fs->nthreads; i++) {
 		fs->threads[i].fs = fs;

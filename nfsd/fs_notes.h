@@ -2,8 +2,10 @@
 /*
  * Handles remembered without a descriptor, for directories larger than what can
  * be kept open. One is believed only for a file whose time of birth agrees and
- * lay in the past when it was noted. Fixed memory, made at the first note; a
- * newcomer takes the place of another.
+ * lay in the past when it was noted. Files with numbers close to each other lie
+ * close together, so that memory is touched only as far as there are notes; it
+ * is given back when nobody has needed them for a while. When there is no room
+ * a newcomer takes the place of another.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #ifndef FS_NOTES_H
@@ -17,7 +19,10 @@
 
 #include "fhandle.h"
 
-#define FS_NOTES_MAX 65536
+#define FS_NOTES_MIN	65536
+#define FS_NOTES_MAX	1048576
+#define FS_NOTE_SIZE	64 /* bytes */
+#define FS_NOTES_REST_S 300 /* unused for so long: given back */
 
 struct fs_notes;
 
@@ -25,8 +30,8 @@ struct fs_notes_stats {
 	uint64_t hits, misses;
 };
 
-/* Never NULL. */
-struct fs_notes *fs_notes_new(void);
+/* Never NULL. room: for so many notes, within the limits above. */
+struct fs_notes *fs_notes_new(size_t room);
 void fs_notes_free(struct fs_notes *);
 
 /* now: the wall clock. */
@@ -36,6 +41,8 @@ void fs_notes_add(struct fs_notes *, uint32_t generation, bool utf16, dev_t,
 /* The sealed handle of a file of an export, in the dialect asked for. */
 bool fs_notes_find(struct fs_notes *, uint32_t generation, uint16_t export_id,
     bool utf16, dev_t, ino_t, const struct timespec *born, struct fh *);
+/* To be called once a second. */
+void fs_notes_rest(struct fs_notes *);
 void fs_notes_stats(struct fs_notes *, struct fs_notes_stats *);
 
 #endif

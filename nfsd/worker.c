@@ -168,6 +168,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	size_t connections = connections_now();
 
 	fs_sweep(self.fs, now_ns());
+	fs_notes_rest(self.fs->notes);
 	/* share_descriptors() keeps connections below descriptors. */
 	fs_cache_share(self.fs->cache, self.descriptors - connections);
 	copy_stats(connections);
@@ -287,12 +288,25 @@ share_descriptors(struct fs_settings *settings)
 		    (unsigned int)(self.descriptors - kept);
 }
 
+/* Notes of all workers may take a sixteenth of the memory there is. */
+static size_t
+room_for_notes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	if (pages <= 0 || size <= 0)
+		return 0;
+	return (size_t)pages * (size_t)size / 16 / FS_NOTE_SIZE /
+	    self.intake.setup.workers;
+}
+
 static void
 open_door(void)
 {
 	const struct nfsd_setup *setup = &self.intake.setup;
 	struct fs_settings settings = { .mode = setup->mode,
 		.threads = setup->threads,
+		.notes = room_for_notes(),
 		.key = setup->keys.worker,
 		.mknod = setup->mknod };
 	size_t i;

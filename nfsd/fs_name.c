@@ -377,7 +377,8 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 		name->fh = answer.list[i].fh;
 		if (keep)
 			keep_file(ctx, dir, name, b->fds[i]);
-		else if (look->has_born)
+		/* Kept or not: it is known when it has been closed, too. */
+		if (look->has_born)
 			fs_notes_add(t->fs->notes, t->generation, dir->utf16,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles remembered without a descriptor, for directories larger than what can
- * be kept open. One is believed only for a file whose time of birth agrees and
- * lay in the past when it was noted. Files with numbers close to each other lie
- * close together, so that memory is touched only as far as there are notes; it
- * is given back when nobody has needed them for a while. When there is no room
- * a newcomer takes the place of another.
+ * Handles remembered without a descriptor: of files that were closed since, and
+ * of directories larger than what can be kept open. One is believed only for a
+ * file whose time of birth agrees and lay in the past when it was noted. Files
+ * with numbers close to each other lie close together, so that memory is touched
+ * only as far as there are notes; it is given back when nobody has needed them
+ * for a while. When there is no room a newcomer takes the place of another.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #ifndef FS_NOTES_H
@@ -22,7 +22,7 @@
 #define FS_NOTES_MIN	65536
 #define FS_NOTES_MAX	1048576
 #define FS_NOTE_SIZE	64 /* bytes */
-#define FS_NOTES_REST_S 300 /* unused for so long: given back */
+#define FS_NOTES_REST_S 1800 /* unused for so long: given back */
 
 struct fs_notes;
 

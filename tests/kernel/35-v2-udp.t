@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A Linux kernel mounts Tern with NFS version 2 over UDP and works on it. Only
-# with LONG=1: a kernel has to be fetched and a module built, and the guest is
-# emulated.
+# A Linux kernel mounts Tern with NFS version 2 over UDP and works on it, with
+# attribute caching on and off. Only with LONG=1: a kernel has to be fetched and
+# a module built, and the guest is emulated.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 [ -n "${LONG:-}" ] || skip_all "LONG=1 runs it"
@@ -14,4 +14,5 @@ private "$@"
 need_guest
 guest_server
 kernel_test 2 udp ac 1 3000 "${all_work[@]}"
+kernel_test 2 udp noac 1 1500 "${all_work[@]}"
 done_testing

@@ -107,5 +107,6 @@ if [ -n "$NO_UDP" ]; then
 	skip "$NO_UDP"
 else
 	faults 3 udp killed nfsd mountd portmapd, all_killed, no_link 20
+	faults 2 udp killed nfsd mountd portmapd, all_killed, no_link 20
 fi
 done_testing

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -330,11 +329,6 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 		(void)event_del(u->readable);
 		(void)event_add(u->writable, NULL);
 	}
-	/*
-	 * A client sends one datagram at a time and wakes us with the first.
-	 * On its CPU, let it send the others: the next batch is larger.
-	 */
-	(void)sched_yield();
 }
 
 static void

@@ -60,7 +60,6 @@ static const struct sandbox_call transport_calls[] = {
 	{ SYS_getsockname, false, "which of our addresses was asked" },
 	{ SYS_readv, false, "read records" },
 	{ SYS_recvmmsg, false, "read datagrams" },
-	{ SYS_sched_yield, false, "let a client send more datagrams" },
 	{ SYS_sendmmsg, false, "answer datagrams" },
 	{ SYS_sendmsg, true, "answer a record in two pieces" },
 	{ SYS_sendto, false, "answer a record" },

@@ -56,20 +56,32 @@ static const struct {
 	    "numbers are made up when a file is first seen" },
 };
 
-/* Filesystems whose metadata never waits for another process or machine. */
-static const uint32_t fast[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
-	BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC,
-	OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC };
+/* clang-format off */
+static const struct {
+	uint32_t magic;
+	unsigned int traits;
+} well_known[] = {
+	{ EXT4_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ XFS_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ BTRFS_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ TMPFS_MAGIC,		 FH_FS_FAST | FH_FS_BIRTHS },
+	{ F2FS_MAGIC,		 FH_FS_FAST | FH_FS_BIRTHS },
+	{ BCACHEFS_MAGIC,	 FH_FS_FAST | FH_FS_COPIES },
+	{ ZFS_MAGIC,		 FH_FS_FAST },
+	{ OVERLAYFS_SUPER_MAGIC, FH_FS_FAST },
+	{ RAMFS_MAGIC,		 FH_FS_FAST },
+};
+/* clang-format on */
 
-bool
-fh_fs_is_fast(const struct fh_fs *fs)
+unsigned int
+fh_fs_traits(const struct fh_fs *fs)
 {
 	size_t i;
 
-	for (i = 0; i < nitems(fast); i++)
-		if (fast[i] == fs->magic)
-			return true;
-	return false;
+	for (i = 0; i < nitems(well_known); i++)
+		if (well_known[i].magic == fs->magic)
+			return well_known[i].traits;
+	return 0;
 }
 
 struct kernel_handle {

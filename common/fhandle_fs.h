@@ -34,8 +34,11 @@ struct fh_id {
 
 /* Looks at the filesystem of an export by its root. 0 or -1 with errno. */
 int fh_fs_probe(struct fh_fs *, int root);
-/* Does metadata never wait for another process or machine there? */
-bool fh_fs_is_fast(const struct fh_fs *);
+/* What is known of a filesystem by its type; nothing of a type we never met. */
+#define FH_FS_FAST   1u /* metadata waits for no other process or machine */
+#define FH_FS_BIRTHS 2u /* number and birth tell a file, and so its handle */
+#define FH_FS_COPIES 4u /* snapshots share device and numbers */
+unsigned int fh_fs_traits(const struct fh_fs *);
 /*
  * What the handle of the export's root says; utf16: for a player. 0 or -1.
  */

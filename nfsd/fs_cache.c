@@ -728,16 +728,10 @@ fs_cache_sweep(struct fs_cache *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void
-sweep(void *cache)
-{
-	fs_cache_sweep(cache);
-}
-
 void
-fs_cache_start_janitor(struct fs_cache *c)
+fs_cache_start_janitor(struct fs_cache *c, void (*chore)(void *), void *arg)
 {
-	fs_janitor_start(c->janitor, sweep, c);
+	fs_janitor_start(c->janitor, chore, arg);
 }
 
 void

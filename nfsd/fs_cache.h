@@ -124,10 +124,12 @@ size_t fs_cache_evict(struct fs_cache *, size_t n);
  */
 void fs_cache_sweep(struct fs_cache *);
 /*
- * Starts a thread that sweeps and closes what may hang; before, and without
- * it, such descriptors are closed where they are given up.
+ * Starts a thread that closes what may hang and does the chore, which sweeps,
+ * about once a second; before, and without it, such descriptors are closed where
+ * they are given up.
  */
-void fs_cache_start_janitor(struct fs_cache *);
+void fs_cache_start_janitor(struct fs_cache *, void (*chore)(void *),
+    void *arg);
 void fs_cache_stats(struct fs_cache *, struct fs_cache_stats *);
 
 #endif

@@ -94,7 +94,7 @@ struct fs_settings {
 	enum fs_mode mode;
 	unsigned int threads; /* file threads */
 	size_t files; /* descriptors the cache may hold */
-	size_t notes; /* handles it may know without; 0: as few as possible */
+	size_t notes; /* handles it may know without one */
 	struct fh_subkey key; /* the worker's */
 	bool mknod; /* unsquashed root may make device nodes */
 };

@@ -48,7 +48,9 @@ look_at_root(struct fs_export *e, bool probe)
 		e->mount =
 		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
-	e->fast = fh_fs_is_fast(&e->fs);
+	e->fast = (fh_fs_traits(&e->fs) & FH_FS_FAST) != 0;
+	e->births = (fh_fs_traits(&e->fs) & FH_FS_BIRTHS) != 0;
+	e->copies = (fh_fs_traits(&e->fs) & FH_FS_COPIES) != 0;
 }
 
 static void

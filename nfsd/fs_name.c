@@ -82,6 +82,17 @@ crosses(const struct fs_export *e, const struct look *look)
 	return look->st.st_dev != e->dev && e->fs.magic != 0;
 }
 
+/*
+ * Do number and birth tell the file? Only on the device of the export's root,
+ * which we hold: btrfs gives the device of a snapshot that is gone to the next
+ * one, with the same numbers and births.
+ */
+static bool
+is_notable(const struct fs_export *e, const struct look *look)
+{
+	return e->births && look->has_born && look->st.st_dev == e->dev;
+}
+
 /* Without a descriptor, when the file is known. */
 static bool
 known(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
@@ -90,11 +101,13 @@ known(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
 	struct fs_thread *t = ctx->thread;
 	const struct stat *st = &look->st;
 
+	if (e->copies)
+		return false;
 	return fs_cache_handle(t->fs->cache, t->generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
-	    (look->has_born &&
-		fs_notes_find(t->fs->notes, t->generation, e->id, utf16,
-		    st->st_dev, st->st_ino, &look->born, fh));
+	    (!utf16 && is_notable(e, look) &&
+		fs_notes_find(t->fs->notes, t->generation, e->id, st->st_dev,
+		    st->st_ino, &look->born, fh));
 }
 
 /* The sealed handle of an export's root. */
@@ -377,9 +390,12 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 		name->fh = answer.list[i].fh;
 		if (keep)
 			keep_file(ctx, dir, name, b->fds[i]);
-		/* Kept or not: it is known when it has been closed, too. */
-		if (look->has_born)
-			fs_notes_add(t->fs->notes, t->generation, dir->utf16,
+		/*
+		 * Kept or not: it is known when it has been closed, too. Other
+		 * handles than the kernel's tell where the file was last seen.
+		 */
+		if (is_notable(dir->export, look) && fh_is_kernel(&name->fh))
+			fs_notes_add(t->fs->notes, t->generation,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);
 	}
@@ -419,8 +435,8 @@ gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
 static bool
 by_number(struct call_ctx *ctx, const struct fs_obj *dir)
 {
-	return dir->export->fast && fh_is_kernel(&dir->entry->fh) &&
-	    fs_access(ctx, dir, X_OK) == X_OK;
+	return dir->export->fast && !dir->export->copies &&
+	    fh_is_kernel(&dir->entry->fh) && fs_access(ctx, dir, X_OK) == X_OK;
 }
 
 /* Something may be mounted on a directory, and on what is not told. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sets of WAYS notes, chosen by device and number.
+ * A file has one place in each of a few layers. The first layer is filled first,
+ * neighbours side by side; the others where files meet.
  * Runs in: nfsd worker (event loop and file threads).
  */
+#include <sys/mman.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,7 +13,7 @@
 #include "log.h"
 #include "util.h"
 
-#define WAYS	   4
+#define LAYERS	   4
 #define CLOSE_BITS 20 /* numbers that differ in no more lie close together */
 #define SETTLED_S  1 /* a birth this long ago: not the clock's last tick */
 
@@ -22,16 +25,22 @@ struct note {
 	struct fh fh;
 };
 
-_Static_assert(sizeof(struct note) == FS_NOTE_SIZE, "as the header says");
+_Static_assert(sizeof(struct note) <= FS_NOTE_SIZE, "as the header says");
 
 struct fs_notes {
 	pthread_mutex_t lock;
 	struct note *list; /* made at the first note */
-	size_t nsets;
+	size_t layer; /* notes in each; 0: there is no room */
+	unsigned int next; /* the layer in which a full place is taken */
 	unsigned int unused_s; /* seconds since the last use */
-	unsigned int next; /* which of a set goes */
 	struct fs_notes_stats stats;
 };
+
+static size_t
+bytes(const struct fs_notes *n)
+{
+	return n->layer * LAYERS * sizeof(struct note);
+}
 
 struct fs_notes *
 fs_notes_new(size_t room)
@@ -40,10 +49,8 @@ fs_notes_new(size_t room)
 
 	if (n == NULL)
 		fatal("notes");
-	if (room < FS_NOTES_MIN)
-		room = FS_NOTES_MIN;
-	n->nsets = (room < FS_NOTES_MAX ? room : FS_NOTES_MAX) / WAYS;
 	pthread_mutex_init(&n->lock, NULL);
+	n->layer = (room < FS_NOTES_MAX ? room : FS_NOTES_MAX) / LAYERS;
 	return n;
 }
 
@@ -53,46 +60,64 @@ fs_notes_free(struct fs_notes *n)
 	if (n == NULL)
 		return;
 	pthread_mutex_destroy(&n->lock);
-	free(n->list);
+	if (n->list != NULL)
+		munmap(n->list, bytes(n));
 	free(n);
 }
 
-/* The notes a file may lie in. */
+/* Small pages: of huge ones a few notes would touch all. */
 static struct note *
-set_of(struct fs_notes *n, dev_t dev, ino_t ino)
+make_list(const struct fs_notes *n)
+{
+	void *list;
+
+	if (n->layer == 0)
+		return NULL;
+	list = mmap(NULL, bytes(n), PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (list == MAP_FAILED)
+		return NULL;
+	(void)madvise(list, bytes(n), MADV_NOHUGEPAGE);
+	return list;
+}
+
+/* The place of a file in the first layer. */
+static struct note *
+place_of(struct fs_notes *n, dev_t dev, ino_t ino)
 {
 	uint64_t far = (uint64_t)ino >> CLOSE_BITS;
 	uint64_t h = (uint64_t)ino + hash_mix(far ^ hash_mix((uint64_t)dev));
 
-	return &n->list[h / WAYS % n->nsets * WAYS];
+	return &n->list[h % n->layer];
 }
 
-/* The note of a file, or NULL; with the lock held. */
+/* The note of a file, or NULL; the lock is held. */
 static struct note *
-find(struct fs_notes *n, uint32_t generation, bool utf16, dev_t dev, ino_t ino)
+find(struct fs_notes *n, uint32_t generation, uint16_t export_id, dev_t dev,
+    ino_t ino)
 {
-	struct note *set = set_of(n, dev, ino);
+	struct note *note = place_of(n, dev, ino);
 	size_t i;
 
-	for (i = 0; i < WAYS; i++)
-		if (set[i].ino == ino && set[i].dev == dev &&
-		    set[i].generation == generation &&
-		    fh_is_utf16(&set[i].fh) == utf16)
-			return &set[i];
+	for (i = 0; i < LAYERS; i++, note += n->layer)
+		if (note->ino == ino && note->dev == dev &&
+		    note->generation == generation &&
+		    fh_export_id(&note->fh) == export_id)
+			return note;
 	return NULL;
 }
 
-/* Where a new note goes; the lock is held. */
+/* Where a new note goes; the lock is held. Those of older exports are dead. */
 static struct note *
-place_for(struct fs_notes *n, dev_t dev, ino_t ino)
+place_for(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino)
 {
-	struct note *set = set_of(n, dev, ino);
+	struct note *first = place_of(n, dev, ino), *note = first;
 	size_t i;
 
-	for (i = 0; i < WAYS; i++)
-		if (set[i].generation == 0)
-			return &set[i];
-	return &set[n->next++ % WAYS];
+	for (i = 0; i < LAYERS; i++, note += n->layer)
+		if (note->generation != generation)
+			return note;
+	return first + n->next++ % LAYERS * n->layer;
 }
 
 static uint64_t
@@ -103,17 +128,15 @@ ns_of(const struct timespec *t)
 
 bool
 fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
-    bool utf16, dev_t dev, ino_t ino, const struct timespec *born,
-    struct fh *fh)
+    dev_t dev, ino_t ino, const struct timespec *born, struct fh *fh)
 {
 	const struct note *note = NULL;
 	bool found;
 
 	pthread_mutex_lock(&n->lock);
 	if (n->list != NULL)
-		note = find(n, generation, utf16, dev, ino);
-	found = note != NULL && note->born == ns_of(born) &&
-	    fh_export_id(&note->fh) == export_id;
+		note = find(n, generation, export_id, dev, ino);
+	found = note != NULL && note->born == ns_of(born);
 	if (found) {
 		*fh = note->fh;
 		n->unused_s = 0;
@@ -124,8 +147,8 @@ fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
 }
 
 void
-fs_notes_add(struct fs_notes *n, uint32_t generation, bool utf16, dev_t dev,
-    ino_t ino, const struct timespec *born, const struct timespec *now,
+fs_notes_add(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino,
+    const struct timespec *born, const struct timespec *now,
     const struct fh *fh)
 {
 	struct note *note;
@@ -140,11 +163,11 @@ fs_notes_add(struct fs_notes *n, uint32_t generation, bool utf16, dev_t dev,
 	pthread_mutex_lock(&n->lock);
 	n->unused_s = 0;
 	if (n->list == NULL)
-		n->list = calloc(n->nsets, WAYS * sizeof(*n->list));
+		n->list = make_list(n);
 	if (n->list != NULL) {
-		note = find(n, generation, utf16, dev, ino);
+		note = find(n, generation, fh_export_id(fh), dev, ino);
 		if (note == NULL)
-			note = place_for(n, dev, ino);
+			note = place_for(n, generation, dev, ino);
 		note->dev = dev;
 		note->ino = ino;
 		note->born = ns_of(born);
@@ -157,12 +180,16 @@ fs_notes_add(struct fs_notes *n, uint32_t generation, bool utf16, dev_t dev,
 void
 fs_notes_rest(struct fs_notes *n)
 {
+	struct note *old = NULL;
+
 	pthread_mutex_lock(&n->lock);
 	if (n->list != NULL && ++n->unused_s > FS_NOTES_REST_S) {
-		free(n->list);
+		old = n->list;
 		n->list = NULL;
 	}
 	pthread_mutex_unlock(&n->lock);
+	if (old != NULL)
+		munmap(old, bytes(n));
 }
 
 void

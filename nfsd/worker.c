@@ -36,6 +36,8 @@
 #define QUEUE_MAX     4096 /* calls that wait for a file thread */
 #define REPLIES	      8192 /* entries of the reply cache */
 #define FILES_DEFAULT 32768 /* descriptors kept open */
+#define NOTES_SHARE   16 /* of the machine's memory, for handles */
+#define NOTES_MAX     (128u << 20) /* bytes: never more for all workers */
 #define DRAIN_MS      20 /* how often we look whether all is answered */
 #define SPARE_MAX                                                              \
 	2048 /* descriptors for everything else, when there are many */
@@ -168,10 +170,17 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	size_t connections = connections_now();
 
 	fs_sweep(self.fs, now_ns());
-	fs_notes_rest(self.fs->notes);
 	/* share_descriptors() keeps connections below descriptors. */
 	fs_cache_share(self.fs->cache, self.descriptors - connections);
 	copy_stats(connections);
+}
+
+/* What may take its time, on the janitor's thread. */
+static void
+chore(void *arg UNUSED)
+{
+	fs_cache_sweep(self.fs->cache);
+	fs_notes_rest(self.fs->notes);
 }
 
 static void
@@ -288,16 +297,18 @@ share_descriptors(struct fs_settings *settings)
 		    (unsigned int)(self.descriptors - kept);
 }
 
-/* Notes of all workers may take a sixteenth of the memory there is. */
+/* A share of the memory there is, which all workers divide. */
 static size_t
 room_for_notes(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	size_t room = 0;
 
-	if (pages <= 0 || size <= 0)
-		return 0;
-	return (size_t)pages * (size_t)size / 16 / FS_NOTE_SIZE /
-	    self.intake.setup.workers;
+	if (pages > 0 && size > 0)
+		room = (size_t)pages / NOTES_SHARE * (size_t)size;
+	if (room > NOTES_MAX)
+		room = NOTES_MAX;
+	return room / self.intake.setup.workers / FS_NOTE_SIZE;
 }
 
 static void
@@ -355,7 +366,7 @@ start_serving(void)
 	self.server = rpc_server_new(programs, nitems(programs), &hooks);
 	self.replies = rpc_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
-	fs_cache_start_janitor(self.fs->cache);
+	fs_cache_start_janitor(self.fs->cache, chore, NULL);
 	if (self.intake.setup.threads > 0) {
 		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
 		    QUEUE_MAX, NULL, NULL);

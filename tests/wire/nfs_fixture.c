@@ -187,7 +187,7 @@ static void
 open_door(struct nfs_fixture *f, const char *setup)
 {
 	static const uint8_t key[FH_KEY_SIZE] = "tern";
-	struct fs_settings settings = { .files = FILES };
+	struct fs_settings settings = { .files = FILES, .notes = FILES };
 	struct broker_channel *channel;
 	struct fs_exports *x;
 	struct fh_keys keys;

@@ -37,7 +37,7 @@ int fh_fs_probe(struct fh_fs *, int root);
 /* What is known of a filesystem by its type; nothing of a type we never met. */
 #define FH_FS_FAST   1u /* metadata waits for no other process or machine */
 #define FH_FS_BIRTHS 2u /* number and birth tell a file, and so its handle */
-#define FH_FS_COPIES 4u /* snapshots share device and numbers */
+#define FH_FS_VAGUE  4u /* a number has handles by its names, or snapshots */
 unsigned int fh_fs_traits(const struct fh_fs *);
 /*
  * What the handle of the export's root says; utf16: for a player. 0 or -1.

@@ -318,11 +318,16 @@ struct fs_entry *
 fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
     const struct stat *st, int fd, enum fs_slot slot, unsigned int flags)
 {
-	struct closing closing = { .n = 0 };
+	struct closing closing = { .n = 0 }, gone = { .n = 0 };
 	struct fs_entry *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = find(c, fh);
+	/* Of handles that tell a name: it is another file's by now. */
+	if (e != NULL && (e->ino != st->st_ino || e->dev != st->st_dev)) {
+		drop(c, e, &gone);
+		e = NULL;
+	}
 	if (e == NULL)
 		e = make(c, fh, st, &closing);
 	if (e == NULL)
@@ -336,6 +341,7 @@ fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
 			(void)evict(c, 2, &closing);
 	}
 	pthread_mutex_unlock(&c->lock);
+	close_all(&gone);
 	close_all(&closing);
 	return e;
 }

@@ -50,7 +50,7 @@ look_at_root(struct fs_export *e, bool probe)
 	e->fs.magic = (uint32_t)sf.f_type;
 	e->fast = (fh_fs_traits(&e->fs) & FH_FS_FAST) != 0;
 	e->births = (fh_fs_traits(&e->fs) & FH_FS_BIRTHS) != 0;
-	e->copies = (fh_fs_traits(&e->fs) & FH_FS_COPIES) != 0;
+	e->vague = (fh_fs_traits(&e->fs) & FH_FS_VAGUE) != 0;
 }
 
 static void

@@ -41,7 +41,7 @@ struct fs_export {
 	struct fh_fs fs;
 	bool fast; /* metadata does not wait for a network or a process */
 	bool births; /* number and birth tell a file, and so its handle */
-	bool copies; /* snapshots share device and numbers */
+	bool vague; /* a number has handles by its names, or snapshots */
 	bool cross; /* some client may enter what is mounted inside */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* CLOCK_MONOTONIC, ns */

@@ -101,7 +101,7 @@ known(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
 	struct fs_thread *t = ctx->thread;
 	const struct stat *st = &look->st;
 
-	if (e->copies)
+	if (e->vague)
 		return false;
 	return fs_cache_handle(t->fs->cache, t->generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
@@ -435,7 +435,7 @@ gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
 static bool
 by_number(struct call_ctx *ctx, const struct fs_obj *dir)
 {
-	return dir->export->fast && !dir->export->copies &&
+	return dir->export->fast && !dir->export->vague &&
 	    fh_is_kernel(&dir->entry->fh) && fs_access(ctx, dir, X_OK) == X_OK;
 }
 

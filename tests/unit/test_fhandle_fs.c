@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,6 +93,20 @@ names(void)
 	    "anything else does");
 }
 
+static void
+traits(void)
+{
+	struct fh_fs ext4 = { .magic = EXT4_SUPER_MAGIC };
+	struct fh_fs fat = { .magic = MSDOS_SUPER_MAGIC };
+	struct fh_fs nfs = { .magic = NFS_SUPER_MAGIC };
+
+	cmp_ok(fh_fs_traits(&ext4), "==", FH_FS_FAST | FH_FS_BIRTHS,
+	    "ext4: fast, and a birth tells a file");
+	cmp_ok(fh_fs_traits(&fat), "==", FH_FS_VAGUE,
+	    "FAT: a number does not tell the handle");
+	cmp_ok(fh_fs_traits(&nfs), "==", 0, "of others nothing is known");
+}
+
 int
 main(void)
 {
@@ -101,6 +116,7 @@ main(void)
 	probing(root);
 	identities(root);
 	names();
+	traits();
 	shm = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	skip(shm == -1, 6, "no /dev/shm");
 	probing(shm);

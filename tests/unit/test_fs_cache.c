@@ -307,6 +307,29 @@ grants(void)
 	fs_cache_free(c);
 }
 
+/* Handles that tell a name: first one file has it, then another. */
+static void
+renaming(void)
+{
+	struct fs_cache *c = fs_cache_new(16);
+	struct fs_entry *old = put(c, 1, FS_SLOT_PATH), *e;
+	struct fh fh = handle(1), out;
+	struct stat other = file(2);
+	int was = fs_cache_fd(c, old, FS_SLOT_PATH), now = some_fd();
+
+	e = fs_cache_add(c, &fh, 1, &other, now, FS_SLOT_PATH, 0);
+	ok(e != NULL && e != old && fs_cache_fd(c, e, FS_SLOT_PATH) == now,
+	    "the handle of a name means the file that has it now");
+	ok(is_open(was), "who uses the other goes on");
+	fs_cache_release(c, old);
+	ok(!is_open(was), "then it is closed");
+	ok(fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out) &&
+		!fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 1, &out),
+	    "and is known by its number no more");
+	fs_cache_release(c, e);
+	fs_cache_free(c);
+}
+
 static void
 sweeping(void)
 {
@@ -394,6 +417,7 @@ main(void)
 	by_number();
 	looking_ahead();
 	grants();
+	renaming();
 	sweeping();
 	together();
 	done_testing();

@@ -408,6 +408,29 @@ kernel_grants(int fd, int mode)
 }
 
 /*
+ * Gives an entry a descriptor (taken over) for its data. By a handle that tells
+ * a name the broker may have opened another file than we hold: then it is the
+ * entry that is old.
+ */
+static bool
+add_data(struct fs_thread *t, struct fs_entry *entry, const struct stat *st,
+    int fd, enum fs_slot slot, bool readable)
+{
+	struct stat now;
+
+	if (t->export->vague &&
+	    (fstat(fd, &now) == -1 || now.st_ino != st->st_ino ||
+		now.st_dev != st->st_dev)) {
+		close(fd);
+		fs_cache_drop(t->fs->cache, entry);
+		errno = ESTALE;
+		return false;
+	}
+	fs_cache_add_fd(t->fs->cache, entry, fd, slot, readable);
+	return true;
+}
+
+/*
  * May the caller execute it? No kernel tells the ACL of an O_PATH descriptor.
  * sure: the answer is not one for want of a better.
  */
@@ -425,7 +448,8 @@ executes(struct fs_thread *t, struct fs_entry *entry, int fd,
 		return false;
 	if (data == -1 &&
 	    (data = ask_once(t, &entry->fh, BROKER_READ, &readable)) != -1) {
-		fs_cache_add_fd(cache, entry, data, FS_SLOT_READ, false);
+		if (!add_data(t, entry, st, data, FS_SLOT_READ, false))
+			return false;
 		data = fs_cache_fd(cache, entry, FS_SLOT_READ);
 	} else if (data == -1 && errno == EACCES)
 		return false; /* who may execute may read: it was looked at */
@@ -514,9 +538,10 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
 	fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
 	if (fd == -1) {
 		fd = fs_ask_open(ctx, &obj->entry->fh, ask, &readable);
-		if (fd == -1)
+		if (fd == -1 ||
+		    !add_data(ctx->thread, obj->entry, &obj->st, fd,
+			slot_of(ask), readable))
 			return fs_status(ctx, errno);
-		fs_cache_add_fd(cache, obj->entry, fd, slot_of(ask), readable);
 		fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
 	}
 	obj->fd = fd;

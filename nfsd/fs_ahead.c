@@ -58,7 +58,7 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	size_t n;
 
 	/* Who has just made the name must not begin again. */
-	if (ctx->changed || !dir->export->fast ||
+	if (ctx->changed || !dir->export->fast || dir->export->vague ||
 	    dir->st.st_size > SIZE_MAX_AHEAD ||
 	    !fs_cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
 		return false;

@@ -182,6 +182,11 @@ adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name, int fd,
 		return fs_status(ctx, error);
 	}
 	*fh = answer.list[0].fh;
+	/* That of a name is told by where the directory was, not where it is. */
+	if (dir->export->vague && strcmp(name, "..") == 0) {
+		close(fd);
+		return NFS_OK;
+	}
 	entry = fs_cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
 	    (slot == FS_SLOT_WRITE ? FS_CACHE_READS : 0) |
 		(dir->export->fast ? 0 : FS_CACHE_SLOW));
@@ -371,7 +376,8 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 
 	if (b->n == 0)
 		return;
-	keep = fs_cache_has_room(t->fs->cache, b->n);
+	/* Where a handle may mean another file by now the cache has to know. */
+	keep = dir->export->vague || fs_cache_has_room(t->fs->cache, b->n);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;

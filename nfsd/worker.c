@@ -302,13 +302,13 @@ static size_t
 room_for_notes(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-	size_t room = 0;
+	uint64_t room = 0;
 
 	if (pages > 0 && size > 0)
-		room = (size_t)pages / NOTES_SHARE * (size_t)size;
+		room = (uint64_t)pages / NOTES_SHARE * (uint64_t)size;
 	if (room > NOTES_MAX)
 		room = NOTES_MAX;
-	return room / self.intake.setup.workers / FS_NOTE_SIZE;
+	return (size_t)room / self.intake.setup.workers / FS_NOTE_SIZE;
 }
 
 static void

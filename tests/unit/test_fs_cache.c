@@ -315,6 +315,7 @@ renaming(void)
 	struct fs_entry *old = put(c, 1, FS_SLOT_PATH), *e;
 	struct fh fh = handle(1), out;
 	struct stat other = file(2);
+	struct fs_cache_stats stats;
 	int was = fs_cache_fd(c, old, FS_SLOT_PATH), now = some_fd();
 
 	e = fs_cache_add(c, &fh, 1, &other, now, FS_SLOT_PATH, 0);
@@ -327,6 +328,16 @@ renaming(void)
 		!fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 1, &out),
 	    "and is known by its number no more");
 	fs_cache_release(c, e);
+	other.st_dev = 9;
+	fs_cache_release(c,
+	    fs_cache_add(c, &fh, 1, &other, some_fd(), FS_SLOT_PATH, 0));
+	ok(fs_cache_handle(c, 1, fh_export_id(&fh), false, 9, 2, &out) &&
+		!fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out),
+	    "the same number on another device is another file");
+	fs_cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 1,
+	    "what nobody used is closed at once");
+	ok(!is_open(now), "indeed");
 	fs_cache_free(c);
 }
 

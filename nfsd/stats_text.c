@@ -31,7 +31,7 @@ static const struct {
 	[STATS_FILE_MISSES]    = { "descriptor_cache_misses_total", "counter", "handles the broker opened" },
 	[STATS_FILE_EVICTIONS] = { "descriptor_cache_evictions_total", "counter", "files closed for others" },
 	[STATS_NOTE_HITS]      = { "handle_cache_hits_total", "counter", "handles known without a descriptor" },
-	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles the broker sealed" },
+	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles not known where they could be" },
 	[STATS_LISTING_HITS]   = { "listing_cache_hits_total", "counter", "listings of unchanged directories" },
 	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings that were read" },
 	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered again" },

@@ -5,7 +5,7 @@
     notes.py STATS-SOCKET known|unknown|replaced|snapshot EXPORT
 
 EXPORT has a directory of many files and one of others, which are asked for to
-have all of the many closed; snapshot makes snap anew. Says what is wrong and
+have all of the many closed; snapshot makes one of the many, twice. Says what is wrong and
 exits with 1.
 """
 import os
@@ -121,6 +121,7 @@ def btrfs(*args):
 
 def snapshot(client, top, export):
     path = export + "/snap"
+    btrfs("snapshot", export + "/many", path)
     listing(client, client.lookup(top, "snap"))
     device = os.stat(path).st_dev
     close_all(client, top)

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "addr.h"
-#include "exports.h"
-#include "fhandle.h"
-#include "rpc.h"
-#include "xdr.h"
+#include "base/addr.h"
+#include "exports/exports.h"
+#include "handle/fhandle.h"
+#include "rpc/rpc.h"
+#include "rpc/xdr.h"
 
 #define MOUNT_PROGRAM 100005
 

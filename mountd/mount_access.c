@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mount_access.h"
-#include "util.h"
+#include "mountd/mount_access.h"
+#include "base/util.h"
 
 #define CLIENTS_SHOWN 3 /* of those that would have been allowed */
 

@@ -8,8 +8,8 @@
 #ifndef MOUNT_ACCESS_H
 #define MOUNT_ACCESS_H
 
-#include "exports.h"
-#include "mount.h"
+#include "exports/exports.h"
+#include "mountd/mount.h"
 
 struct mount_verdict {
 	enum mountstat status; /* MNT_OK or MNTERR_ACCES */

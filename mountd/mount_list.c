@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mount_list.h"
+#include "mountd/mount_list.h"
 
 struct mount_list {
 	struct mount_entry entries[MOUNT_LIST_MAX];

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "mount.h"
+#include "mountd/mount.h"
 
 #define MOUNT_LIST_MAX	    4096
 #define MOUNT_LIST_HOST_MAX 64

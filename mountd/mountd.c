@@ -6,10 +6,10 @@
  */
 #include <stddef.h>
 
-#include "log.h"
-#include "mount.h"
-#include "mountd.h"
-#include "util.h"
+#include "base/log.h"
+#include "mountd/mount.h"
+#include "mountd/mountd.h"
+#include "base/util.h"
 
 static const struct role_row roles[] = {
 	{ "worker", mountd_worker },

@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon.h"
-#include "exports.h"
-#include "fhandle.h"
-#include "role.h"
-#include "rpc_transport.h"
+#include "process/daemon.h"
+#include "exports/exports.h"
+#include "handle/fhandle.h"
+#include "process/role.h"
+#include "rpc/transport.h"
 
 /* One numbering for both directions. */
 enum mountd_message {

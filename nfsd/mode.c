@@ -6,10 +6,10 @@
  */
 #include <sys/syscall.h>
 
-#include "exports.h"
-#include "nfsd.h"
-#include "sandbox.h"
-#include "util.h"
+#include "exports/exports.h"
+#include "nfsd/nfsd.h"
+#include "confine/sandbox.h"
+#include "base/util.h"
 
 /* clang-format off */
 /* A 64-bit argument whose upper half the kernel ignores must not pass. */

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs_cache.h"
-#include "log.h"
-#include "nfsd.h"
-#include "number.h"
-#include "stats.h"
-#include "util.h"
+#include "nfsd/door/cache.h"
+#include "base/log.h"
+#include "nfsd/nfsd.h"
+#include "base/number.h"
+#include "nfsd/stats.h"
+#include "base/util.h"
 
 /* Stable writes that wait together share one commit of the journal. */
 #define THREADS_DEFAULT 16

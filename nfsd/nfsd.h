@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon.h"
-#include "fhandle.h"
-#include "fs_cred.h"
-#include "ipc.h"
-#include "role.h"
-#include "rpc_transport.h"
+#include "process/daemon.h"
+#include "handle/fhandle.h"
+#include "nfsd/roles/cred.h"
+#include "base/ipc.h"
+#include "process/role.h"
+#include "rpc/transport.h"
 
 #define NFSD_WORKERS_MAX 64
 #define NFSD_THREADS_MAX 63 /* with the event loop: 64 channels a worker */

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "stats.h"
+#include "nfsd/stats.h"
 
 int
 stats_memory(size_t size)

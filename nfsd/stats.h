@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nfs.h"
+#include "nfsd/wire/nfs.h"
 
 #define STATS_BUCKETS  24 /* latency: bucket i holds up to 2^i microseconds */
 #define STATS_TEXT_MAX (512 * 1024)

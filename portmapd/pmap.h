@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pmap_map.h"
-#include "policy.h"
-#include "rpc.h"
-#include "uaddr.h"
+#include "portmapd/pmap_map.h"
+#include "portmapd/policy.h"
+#include "rpc/rpc.h"
+#include "rpc/uaddr.h"
 
 #define PMAP_PROG	  100000
 #define PMAP_STRING_MAX	  1024 /* netid, universal address, owner */

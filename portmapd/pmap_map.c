@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "pmap_map.h"
+#include "base/log.h"
+#include "portmapd/pmap_map.h"
 
 struct pmap_map {
 	size_t n;

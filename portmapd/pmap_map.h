@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "uaddr.h"
+#include "rpc/uaddr.h"
 
 #define PMAP_ENTRIES_MAX 1024
 #define PMAP_PER_UID_MAX 512 /* for any one user who is not root */

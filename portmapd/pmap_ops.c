@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "log.h"
-#include "pmap.h"
-#include "util.h"
+#include "base/log.h"
+#include "portmapd/pmap.h"
+#include "base/util.h"
 
 /* The transport a call came by. */
 static enum netid

@@ -6,8 +6,8 @@
  */
 #include <netinet/in.h>
 
-#include "pmap.h"
-#include "rpc_server.h"
+#include "portmapd/pmap.h"
+#include "rpc/server.h"
 
 void
 pmap_put_done(struct xdr_out *x, const struct call_res *res)

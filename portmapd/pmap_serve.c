@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "pmap.h"
-#include "util.h"
+#include "portmapd/pmap.h"
+#include "base/util.h"
 
 static const struct rpc_vers versions[] = {
 	{ 2, PMAP2_PROCS, pmap2_procs },

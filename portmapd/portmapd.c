@@ -16,15 +16,15 @@
 
 #include <event2/event.h>
 
-#include "daemon.h"
-#include "jail.h"
-#include "listen.h"
-#include "log.h"
-#include "pmap.h"
-#include "rpc_server.h"
-#include "rpc_transport.h"
-#include "sandbox.h"
-#include "util.h"
+#include "process/daemon.h"
+#include "confine/jail.h"
+#include "process/listen.h"
+#include "base/log.h"
+#include "portmapd/pmap.h"
+#include "rpc/server.h"
+#include "rpc/transport.h"
+#include "confine/sandbox.h"
+#include "base/util.h"
 
 #define DEFAULT_PORT 111
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pmap.h"
-#include "rpc_server.h"
+#include "portmapd/pmap.h"
+#include "rpc/server.h"
 
 #define NETBUF_MAX sizeof(struct sockaddr_storage)
 

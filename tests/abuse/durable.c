@@ -30,8 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rpc_client.h"
-#include "xdr.h"
+#include "rpc/client.h"
+#include "rpc/xdr.h"
 
 #define BLOCKS	   128
 #define BLOCK	   4096

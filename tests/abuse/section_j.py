@@ -20,8 +20,8 @@ from wire import MOUNT, OK, PMAP, Closed, Nfs3, call, mount3
 JUKEBOX = 10008
 
 PIDFD_GETFD = 438
-ROLE_CHANNEL = 3  # common/role.h: to the parent
-BROKER_OPEN, BROKER_SEAL, BROKER_LINK = 0, 1, 2  # nfsd/broker_proto.h
+ROLE_CHANNEL = 3  # common/process/role.h: to the parent
+BROKER_OPEN, BROKER_SEAL, BROKER_LINK = 0, 1, 2  # nfsd/broker/proto.h
 OPEN_SIZE = 32 + 4 * 4 + 16 * 4
 HERE = os.path.dirname(os.path.abspath(__file__))
 

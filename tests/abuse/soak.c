@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "../wire/nfs_model.h"
-#include "addr.h"
-#include "rpc_client.h"
-#include "util.h"
+#include "base/addr.h"
+#include "rpc/client.h"
+#include "base/util.h"
 
 #define MOUNT_PROGRAM 100005
 #define MOUNT_MNT     1

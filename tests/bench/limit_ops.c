@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "limit.h"
-#include "rpc.h"
-#include "util.h"
-#include "xdr.h"
+#include "rpc/rpc.h"
+#include "base/util.h"
+#include "rpc/xdr.h"
 
 #define NODES_MAX 65536
 #define NAME_LEN  32

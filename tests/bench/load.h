@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdr.h"
+#include "rpc/xdr.h"
 
 #define LOAD_SLOTS_MAX	 64
 #define LOAD_CONNS_MAX	 20000

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "load.h"
-#include "rpc.h"
+#include "rpc/rpc.h"
 
 #define NFSPROG	   100003
 #define LIST_BYTES 32768

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "load.h"
-#include "rpc_client.h"
+#include "rpc/client.h"
 
 #define SMALL	  4096 /* bytes in each of the 10,000 */
 #define CHUNK	  (1u << 20)

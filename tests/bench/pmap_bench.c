@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "addr.h"
-#include "rpc_msg.h"
-#include "util.h"
+#include "base/addr.h"
+#include "rpc/msg.h"
+#include "base/util.h"
 
 #define SOCKETS_MAX 256
 #define DEPTH_MAX   64

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker.h"
+#include "nfsd/broker/broker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc_msg.h"
+#include "rpc/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fhandle.h"
+#include "handle/fhandle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

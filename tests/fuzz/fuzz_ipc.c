@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ipc.h"
-#include "util.h"
+#include "base/ipc.h"
+#include "base/util.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -12,7 +12,7 @@
 
 #include "../wire/mount_fixture.h"
 #include "../wire/reply_shape.h"
-#include "mount.h"
+#include "mountd/mount.h"
 
 #define REPLY_SMALL 400
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "name.h"
+#include "base/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

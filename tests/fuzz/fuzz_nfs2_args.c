@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nfs2_xdr.h"
+#include "nfsd/wire/nfs2_xdr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nfs3_xdr.h"
+#include "nfsd/wire/nfs3_xdr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -14,9 +14,9 @@
 #include "../wire/nfs_fixture.h"
 #include "../wire/outside.h"
 #include "../wire/reply_shape.h"
-#include "rpc_cache.h"
-#include "rpc_msg.h"
-#include "util.h"
+#include "rpc/reply_cache.h"
+#include "rpc/msg.h"
+#include "base/util.h"
 
 #define ROUNDS	    500 /* then the directory is made anew */
 #define CALL_MAX    8192 /* 255 bytes, and all of them handles */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "../wire/reply_shape.h"
-#include "pmap.h"
-#include "rpc_server.h"
+#include "portmapd/pmap.h"
+#include "rpc/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

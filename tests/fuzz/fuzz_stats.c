@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
+#include "nfsd/stats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

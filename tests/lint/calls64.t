@@ -10,7 +10,7 @@ list=/usr/include/asm-generic/unistd.h
 # Generic names of calls that have two forms on 32-bit machines.
 generic() { sed 's/^newfstatat$/fstatat/'; }
 
-tables=$(grep -l 'struct sandbox_call ' common/*.c portmapd/*.c mountd/*.c nfsd/*.c)
+tables=$(product | xargs grep -l "struct sandbox_call .*\[\]")
 for f in $tables; do
 	# rows outside #ifdef; a definition of our own counts as a guard
 	awk '/^#if/ { n++ } /^#endif/ { n-- } n == 0 && /^\t\{ SYS_/ {

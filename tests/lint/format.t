@@ -32,9 +32,16 @@ sources | while read -r f; do
 done | none 'every C file says in which process it runs'
 
 product | grep '\.h$' | while read -r f; do
-	guard=$(basename "$f" | tr 'a-z.' 'A-Z_')
+	room=$(basename "$(dirname "$f")")
+	name=$(basename "$f")
+	case $f in
+	*/*/$room*) guard=$name ;;
+	*/*/*) guard=${room}_$name ;;
+	*) guard=$name ;;
+	esac
+	guard=$(echo "$guard" | tr 'a-z.' 'A-Z_')
 	grep -q "^#ifndef $guard\$" "$f" || echo "$f: guard is not $guard"
-done | none 'header guards are MODULE_H'
+done | none 'header guards are ROOM_MODULE_H'
 
 product | code | grep -E ':[0-9]+:(#if 0|.*\<typedef struct\>)' |
     none 'no "#if 0", no typedef of structs'

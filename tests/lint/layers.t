@@ -1,58 +1,38 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Each file includes and uses only what its layer may (tests/lint/layers).
+# Each folder includes and uses only what its row in tests/lint/layers permits.
 . "${0%/*}/lib.sh"
 
-table=tests/lint/layers
-rows() { grep -v '^#' $table; }
-trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
+rows() { grep -v '^#' tests/lint/layers; }
+row() { rows | awk -F': *' -v d="$1" '$1 == d'; }
 
-# layer_of FILE: name of the first row that matches.
-layer_of() {
-	rows | while IFS=: read -r layer patterns _; do
-		set -f
-		for pattern in $patterns; do
-			# shellcheck disable=SC2254 # a pattern is what it is
-			case $1 in $pattern) echo "$layer" && return ;; esac
-		done
-		set +f
-	done
+# Prints the folder that holds a header, given as it is included.
+folder_of() {
+	if [ -e "$1" ]; then dirname "$1"; else dirname "common/$1"; fi
 }
 
-layers=$(product | while read -r f; do echo "$f $(layer_of "$f")"; done)
-headers_of() {
-	printf '%s\n' "$layers" | awk -v l="$1" '$2 == l && $1 ~ /\.h$/ {
-		sub(/.*\//, "", $1); print $1 }'
-}
+folders=$(product | xargs -n1 dirname | sort -u)
+for d in $folders; do
+	[ -n "$(row "$d")" ] || echo "$d: no row in tests/lint/layers"
+done | none 'every folder has a row'
 
-# Prints the headers a layer may include.
-allowed() {
-	set -f
-	for word in $(rows | awk -F: -v l="$1" '$1 == l { print $3 }') "@$1"; do
-		case $word in
-		@*) headers_of "${word#@}" ;;
-		*) echo "$word" ;;
+rows | sed 's/:.*//' | while read -r d; do
+	echo "$folders" | grep -qx "$d" || echo "tests/lint/layers: no folder $d"
+done | none 'every row has a folder'
+
+for d in $folders; do
+	may=" $d $(row "$d" | cut -d: -f2) "
+	text=$(product | grep "^$d/[^/]*\$" | code)
+	printf '%s\n' "$text" | sed -n 's/^\([^:]*:[0-9]*\):#include "\(.*\)".*/\1 \2/p' |
+	    while read -r at header; do
+		case $may in
+		*" $(folder_of "$header") "*) ;;
+		*) echo "$at: $d may not include $header" ;;
 		esac
 	done
-	set +f
-}
-
-printf '%s\n' "$layers" | awk 'NF < 2 { print $1 ": no row in the table" }' |
-    none 'every file has a layer'
-
-rows | while IFS=: read -r layer _ _ not; do
-	mine=$(printf '%s\n' "$layers" | awk -v l="$layer" '$2 == l { print $1 }')
-	[ -n "$mine" ] || continue
-	may=$(allowed "$layer")
-	text=$(echo "$mine" | code)
-	printf '%s\n' "$text" | grep ':#include "' | while IFS=: read -r f n inc; do
-		h=$(echo "$inc" | sed 's/.*"\(.*\)".*/\1/')
-		[ "${f##*/}" != "${h%.h}.c" ] || continue
-		echo "$may" | grep -qx "$h" ||
-		    echo "$f:$n: layer $layer may not include $h"
-	done
-	not=$(trim "$not")
+	not=$(row "$d" | cut -d: -f3- | sed 's/^ *//')
 	[ -z "$not" ] || printf '%s\n' "$text" | grep -E ":[0-9]+:.*($not)" |
-	    sed "s/\$/	(not in layer $layer)/"
-done | none 'every file keeps to its layer'
+	    sed "s,\$,	(not in $d),"
+done | none 'every file keeps to the row of its folder'
+
 done_testing

@@ -38,7 +38,7 @@ for d in portmapd mountd nfsd; do
 	fi
 	{
 		echo V version
-		rows common/daemon_options.c | if [ $d = portmapd ]; then
+		rows common/process/options.c | if [ $d = portmapd ]; then
 			grep -v '^[Rfk] '
 		else
 			cat
@@ -48,7 +48,7 @@ for d in portmapd mountd nfsd; do
 done
 
 # "-o NAME raises the limit", say the transports, whichever daemon it is.
-grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc_conn.c common/rpc_tcp.c |
+grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc/conn.c common/rpc/tcp.c |
     tr -d '"' | sort -u | while read -r name; do
 	for d in portmapd mountd nfsd; do
 		rows $d/$d.c | grep -qx "0 $name" || echo "$d: no -o $name"
@@ -56,7 +56,7 @@ grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc_conn.c common/rpc_tcp.c |
 done | none 'every limit the log names is a setting'
 
 if [ -e man/tern-exports.5 ]; then
-	sed -n 's/^	{ "\([a-z0-9_]*\)", *[A-Z]*, .*/\1/p' common/exports_option.c |
+	sed -n 's/^	{ "\([a-z0-9_]*\)", *[A-Z]*, .*/\1/p' common/exports/option.c |
 	    while read -r name; do
 		grep -Eq "Cm $name( |=|\$)" man/tern-exports.5 ||
 		    echo "tern-exports.5: says nothing about $name"

@@ -26,7 +26,7 @@ longer() {
 }
 
 # Headers that are mostly types or numbers of a protocol.
-types='^(common/rpc|nfsd/nfs|nfsd/ops)\.h$'
+types='^(common/rpc/rpc|nfsd/wire/nfs|nfsd/wire/call)\.h$'
 
 long_functions | none 'no function is longer than 60 lines'
 sources | longer 800 | none 'no file is longer than 800 lines'

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../nfsd/broker_proto.h"
-#include "ipc.h"
+#include "nfsd/broker/proto.h"
+#include "base/ipc.h"
 #include "owned.h"
-#include "util.h"
+#include "base/util.h"
 
 struct seal_question {
 	struct broker_seal head;

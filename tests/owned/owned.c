@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "owned.h"
-#include "role.h"
-#include "sandbox.h"
-#include "util.h"
+#include "process/role.h"
+#include "confine/sandbox.h"
+#include "base/util.h"
 
 void __wrap_log_init(const char *);
 void __real_log_init(const char *);

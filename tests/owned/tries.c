@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "owned.h"
-#include "util.h"
+#include "base/util.h"
 
 static long
 open2(int dir, const char *path, uint64_t flags)

@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "xdr.h"
+#include "rpc/xdr.h"
 
 #define DATAGRAM  65536
 #define FH_SIZE	  32

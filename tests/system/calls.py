@@ -12,12 +12,12 @@ import os
 import re
 import sys
 
-BASE = "common/sandbox_seccomp.c"
+BASE = "common/confine/sandbox_seccomp.c"
 ROLES = {
     "portmapd": ("portmapd/portmapd.c", True),
-    "mountd worker": ("mountd/worker.c", True),
-    "nfsd worker": ("nfsd/worker_policy.c", True),
-    "nfsd broker": ("nfsd/broker_role.c", False),
+    "mountd worker": ("mountd/worker/worker.c", True),
+    "nfsd worker": ("nfsd/worker/worker_policy.c", True),
+    "nfsd broker": ("nfsd/broker/role.c", False),
 }
 ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")

@@ -24,7 +24,7 @@
 #include <nfsc/libnfs-raw-nfs.h>
 
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define WAIT_MS 10000
 

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "../wire/nfs_model.h"
-#include "addr.h"
-#include "rpc_client.h"
-#include "util.h"
+#include "base/addr.h"
+#include "rpc/client.h"
+#include "base/util.h"
 
 #define LATER_MAX      50
 #define LATER_MS       100

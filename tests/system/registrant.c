@@ -15,8 +15,8 @@
 
 #include <event2/event.h>
 
-#include "log.h"
-#include "register.h"
+#include "base/log.h"
+#include "process/register.h"
 
 static struct event_base *base;
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "door_fixture.h"
-#include "util.h"
+#include "base/util.h"
 
 const uint8_t fixture_key[FH_KEY_SIZE] = "a key for the tests, 32 bytes...";
 

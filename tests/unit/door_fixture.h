@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "exports.h"
-#include "fhandle.h"
+#include "exports/exports.h"
+#include "handle/fhandle.h"
 
 extern const uint8_t fixture_key[FH_KEY_SIZE];
 

@@ -6,7 +6,7 @@
  */
 #include "exports_lines.h"
 
-#include "util.h"
+#include "base/util.h"
 
 #define ANY	"/x [*]"
 #define NETWORK "/x [10.0.0.0/8]"

@@ -17,12 +17,12 @@
 
 #include <event2/event.h>
 
-#include "rpc_cache.h"
-#include "rpc_client.h"
-#include "rpc_msg.h"
-#include "rpc_pool.h"
+#include "rpc/reply_cache.h"
+#include "rpc/client.h"
+#include "rpc/msg.h"
+#include "rpc/pool.h"
 #include "stub.h"
-#include "util.h"
+#include "base/util.h"
 
 struct call_ctx {
 	struct rpc_call *call;

@@ -7,7 +7,7 @@
 #ifndef STUB_H
 #define STUB_H
 
-#include "rpc_transport.h"
+#include "rpc/transport.h"
 
 #define STUB_PROG 0x20001234u
 #define STUB_DATA 1100000

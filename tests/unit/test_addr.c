@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "addr.h"
+#include "base/addr.h"
 #include "tap.h"
 
 static struct addr

@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker.h"
+#include "nfsd/broker/broker.h"
 #include "door_fixture.h"
-#include "ipc.h"
+#include "base/ipc.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static struct fh_keys keys;
 static struct broker *broker;

@@ -23,11 +23,11 @@
 
 #include <event2/event.h>
 
-#include "daemon.h"
-#include "listen.h"
-#include "log.h"
-#include "number.h"
-#include "notify.h"
+#include "process/daemon.h"
+#include "process/listen.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "process/notify.h"
 #include "tap.h"
 
 static char output[4096]; /* of the last child */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exports.h"
+#include "exports/exports.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static struct exports *
 parse(const char *text)

@@ -14,7 +14,7 @@
 #include <sodium.h>
 
 #include "door_fixture.h"
-#include "fhandle.h"
+#include "handle/fhandle.h"
 #include "tap.h"
 
 static struct fh_keys keys;

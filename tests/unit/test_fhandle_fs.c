@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "door_fixture.h"
-#include "fhandle_fs.h"
+#include "handle/fhandle_fs.h"
 #include "tap.h"
 
 static void

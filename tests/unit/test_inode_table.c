@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "door_fixture.h"
-#include "inode_table.h"
+#include "nfsd/broker/inode_table.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static struct fh_fs by_inode = { .naming = FH_BY_INODE };
 static int root;

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc.h"
+#include "base/ipc.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static int calls;
 static struct ipc_message last;

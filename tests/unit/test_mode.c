@@ -5,9 +5,9 @@
  * Runs in: tests.
  */
 #include "door_fixture.h"
-#include "nfsd.h"
+#include "nfsd/nfsd.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 int
 main(void)

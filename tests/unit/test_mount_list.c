@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "list_file.h"
-#include "mount_list.h"
+#include "mountd/parent/list_file.h"
+#include "mountd/mount_list.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct mount_entry *rows[MOUNT_LIST_MAX + 1];
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "name.h"
+#include "base/name.h"
 #include "tap.h"
 
 static void

@@ -4,9 +4,9 @@
  * characters; and names that are not.
  * Runs in: test program.
  */
-#include "name.h"
+#include "base/name.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct {
 	const char *a, *b, *what;

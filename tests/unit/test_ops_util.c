@@ -4,10 +4,10 @@
  * since READ writes there before anything is encoded.
  * Runs in: tests.
  */
-#include "exports.h"
-#include "fs.h"
-#include "nfs3_xdr.h"
-#include "ops_util.h"
+#include "exports/exports.h"
+#include "nfsd/door/door.h"
+#include "nfsd/wire/nfs3_xdr.h"
+#include "nfsd/ops/ops_util.h"
 #include "tap.h"
 
 static uint32_t

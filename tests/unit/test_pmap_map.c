@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "pmap_map.h"
+#include "portmapd/pmap_map.h"
 #include "tap.h"
 
 #define NFS    100003u

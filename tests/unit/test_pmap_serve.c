@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-#include "pmap.h"
-#include "rpc_msg.h"
-#include "rpc_server.h"
+#include "portmapd/pmap.h"
+#include "rpc/msg.h"
+#include "rpc/server.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NFS   100003u
 #define MOUNT 100005u

@@ -16,10 +16,10 @@
 
 #include <event2/event.h>
 
-#include "log.h"
-#include "role.h"
+#include "base/log.h"
+#include "process/role.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 /* From the role (first two) and to it. */
 enum {

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rpc_client.h"
-#include "rpc_msg.h"
+#include "rpc/client.h"
+#include "rpc/msg.h"
 #include "stub.h"
 #include "tap.h"
 

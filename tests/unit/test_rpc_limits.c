@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc_transport.h"
+#include "rpc/transport.h"
 #include "tap.h"
 
 /* Each limit that a log line may name is explained in tern(7). */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "rpc_msg.h"
+#include "rpc/msg.h"
 #include "tap.h"
 
 static uint8_t buf[1024];

@@ -8,7 +8,7 @@
 
 #include <event2/event.h>
 
-#include "rpc_pool.h"
+#include "rpc/pool.h"
 #include "tap.h"
 
 #define THREADS 4

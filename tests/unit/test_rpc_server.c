@@ -10,9 +10,9 @@
 
 #include <event2/event.h>
 
-#include "log.h"
-#include "rpc_cache.h"
-#include "rpc_pool.h"
+#include "base/log.h"
+#include "rpc/reply_cache.h"
+#include "rpc/pool.h"
 #include "stub.h"
 #include "tap.h"
 

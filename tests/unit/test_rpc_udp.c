@@ -20,8 +20,8 @@
 
 #include <event2/event.h>
 
-#include "log.h"
-#include "rpc_pool.h"
+#include "base/log.h"
+#include "rpc/pool.h"
 #include "stub.h"
 #include "tap.h"
 

@@ -20,11 +20,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon.h"
-#include "log.h"
-#include "sandbox_parts.h"
+#include "process/daemon.h"
+#include "base/log.h"
+#include "confine/sandbox_parts.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define SQUASH 1000 /* lowest uid the policy lets through */
 

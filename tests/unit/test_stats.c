@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd.h"
-#include "stats.h"
+#include "nfsd/nfsd.h"
+#include "nfsd/stats.h"
 #include "tap.h"
 
 static char text[STATS_TEXT_MAX];

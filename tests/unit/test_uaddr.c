@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "tap.h"
-#include "uaddr.h"
-#include "util.h"
+#include "rpc/uaddr.h"
+#include "base/util.h"
 
 static struct slice
 text(const char *s)

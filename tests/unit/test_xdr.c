@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tap.h"
-#include "xdr.h"
+#include "rpc/xdr.h"
 
 static uint8_t buf[256];
 

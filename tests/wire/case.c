@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "case.h"
-#include "util.h"
+#include "base/util.h"
 
 struct parser {
 	struct wire_case *c;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "addr.h"
+#include "base/addr.h"
 
 #define CASE_BYTES_MAX	   16384 /* of one message */
 #define CASE_EXCHANGES_MAX 24

@@ -16,7 +16,7 @@
 
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define N_MAX	  5000
 #define STAYS_MAX (64 * 1024) /* caches fill a little */

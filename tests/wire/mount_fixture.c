@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../mountd/mount_ops.h"
-#include "../../mountd/mount_table.h"
-#include "../../mountd/seal.h"
+#include "mountd/worker/mount_ops.h"
+#include "mountd/worker/mount_table.h"
+#include "mountd/parent/seal.h"
 #include "mount_fixture.h"
-#include "util.h"
+#include "base/util.h"
 
 #define EXPORTS                                                                \
 	"/a *(rw,insecure)\n/b 10.0.0.0/8\n/m *(insecure,names=utf16le,"       \

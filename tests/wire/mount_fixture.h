@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "fhandle.h"
-#include "rpc_server.h"
+#include "handle/fhandle.h"
+#include "rpc/server.h"
 
 /* Once; the directory is removed when the program ends. */
 struct rpc_server *mount_fixture_new(void);

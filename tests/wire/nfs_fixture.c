@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../nfsd/fs_door.h"
+#include "nfsd/door/state.h"
 #include "nfs_fixture.h"
-#include "rpc_msg.h"
-#include "util.h"
+#include "rpc/msg.h"
+#include "base/util.h"
 
 #define REPLY_MAX (1200 * 1024)
 #define FILES	  1024

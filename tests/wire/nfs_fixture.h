@@ -20,8 +20,8 @@
 #ifndef NFS_FIXTURE_H
 #define NFS_FIXTURE_H
 
-#include "../../nfsd/ops.h"
-#include "rpc_server.h"
+#include "nfsd/wire/call.h"
+#include "rpc/server.h"
 
 struct nfs_fixture;
 

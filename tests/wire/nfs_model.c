@@ -14,7 +14,7 @@
 
 #include "nfs_model.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define ARGS_MAX (128 * 1024)
 #define NAMES	 12

@@ -8,7 +8,7 @@
 #ifndef NFS_MODEL_H
 #define NFS_MODEL_H
 
-#include "../../nfsd/nfs.h"
+#include "nfsd/wire/nfs.h"
 
 #define NFS_MODEL_SIZE 200000 /* largest file */
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "outside.h"
-#include "util.h"
+#include "base/util.h"
 
 static const char secret[] = "lies beside the exports, for nobody";
 static struct {

@@ -22,7 +22,7 @@
 #include "case.h"
 #include "replay.h"
 #include "reply_shape.h"
-#include "rpc_msg.h"
+#include "rpc/msg.h"
 #include "tap.h"
 
 #define REPLAY_TEXT_MAX	 (1024 * 1024)

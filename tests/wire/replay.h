@@ -12,7 +12,7 @@
 #define REPLAY_H
 
 #include "case.h"
-#include "rpc_transport.h"
+#include "rpc/transport.h"
 
 struct replay_fixture {
 	const struct rpc_prog *const *progs;

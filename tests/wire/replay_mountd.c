@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "mount.h"
-#include "mount_ops.h"
-#include "mount_table.h"
+#include "base/log.h"
+#include "mountd/mount.h"
+#include "mountd/worker/mount_ops.h"
+#include "mountd/worker/mount_table.h"
 #include "replay.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct {
 	const char *setup;

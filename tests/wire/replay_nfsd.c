@@ -11,7 +11,7 @@
 
 #include "nfs_fixture.h"
 #include "replay.h"
-#include "util.h"
+#include "base/util.h"
 
 #define PLAYER_BYTES 12 /* of a handle that a player returns unchanged */
 

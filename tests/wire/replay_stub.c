@@ -5,7 +5,7 @@
  * Runs in: tests.
  */
 #include "replay.h"
-#include "util.h"
+#include "base/util.h"
 
 struct call_ctx {
 	char unused;

@@ -5,9 +5,9 @@
  */
 #include "reply_shape.h"
 
-#include "rpc.h"
-#include "util.h"
-#include "xdr.h"
+#include "rpc/rpc.h"
+#include "base/util.h"
+#include "rpc/xdr.h"
 
 #define BYTES_MAX 84
 

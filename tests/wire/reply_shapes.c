@@ -5,7 +5,7 @@
  * Runs in: tests, fuzzers.
  */
 #include "reply_shape.h"
-#include "util.h"
+#include "base/util.h"
 
 #define PROCS_MAX 22
 #define POST	  "?(a)"

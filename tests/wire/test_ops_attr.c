@@ -18,7 +18,7 @@
 
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NR_FCHMODAT2 452
 

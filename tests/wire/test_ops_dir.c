@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs_door.h"
+#include "nfsd/door/state.h"
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NAMES_MAX 210000
 

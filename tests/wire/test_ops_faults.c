@@ -19,7 +19,7 @@
 
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define NR_FCHMODAT2 452
 #define NO_FILTER    250 /* exit status: cannot be tested here */

@@ -15,7 +15,7 @@
 #include "nfs_fixture.h"
 #include "nfs_model.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 #define OPS 100000
 

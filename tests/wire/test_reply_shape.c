@@ -7,7 +7,7 @@
 
 #include "reply_shape.h"
 #include "tap.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Behind xid and REPLY: accepted, no verifier, success. */
 #define GOOD                                                                   \

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What is mounted, and the descriptors of it. The work is done by a child
+ * (jail_build.c) that is given a few seconds for each path: an export on a dead
+ * file server is left out, not waited for.
+ * Runs in: mountd parent, nfsd parent.
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/ipc.h"
+#include "confine/jail.h"
+#include "confine/jail_build.h"
+#include "confine/jail_mount.h"
+#include "base/log.h"
+
+#define JAIL_WAIT_MS 10000 /* for one path */
+
+/* One export: in the tree when root is not -1. */
+struct jail_entry {
+	char *path;
+	bool read_only;
+	uint64_t mount;
+	int root;
+};
+
+struct jail {
+	enum jail_kind kind;
+	int mount_space;
+	int user_space;
+	int directory; /* JAIL_CHROOT */
+	struct jail_entry *list; /* sorted by path */
+	size_t n;
+	bool needs_restart;
+};
+
+/* How one run of the child went. */
+struct jail_result {
+	int spaces[2];
+	int *roots; /* per plan->add */
+	int error; /* no mounts at all: why */
+	bool done;
+};
+
+static void
+close_fd(int *fd)
+{
+	if (*fd != -1)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+static void *
+must(void *memory)
+{
+	if (memory == NULL)
+		fatal("jail");
+	return memory;
+}
+
+static void
+log_absent(const char *path, int error)
+{
+	if (error == ELOOP)
+		log_warnx("export %s: not served: a user's symbolic link in it "
+			  "leads to what is not his (export that path)",
+		    path);
+	else
+		log_warnx("export %s: not served: %s (reload when it is there)",
+		    path, strerror(error));
+}
+
+/* One message of the child. Returns false when it was the last. */
+static bool
+take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
+    const struct jail_word *word, int fds[2], size_t nfds)
+{
+	size_t i = word->which < plan->nadd ? word->which : 0;
+
+	if (type == JAIL_SAY_SPACES && nfds == 2) {
+		r->spaces[0] = fds[0];
+		r->spaces[1] = fds[1];
+	} else if (type == JAIL_SAY_ROOT && nfds == 1) {
+		close_fd(&r->roots[i]);
+		r->roots[i] = fds[0];
+	} else if (type == JAIL_SAY_ABSENT)
+		log_absent(plan->add[i].path, word->error);
+	else if (type == JAIL_SAY_FAILED)
+		r->error = word->error;
+	else if (type == JAIL_SAY_DONE)
+		r->done = true;
+	return type != JAIL_SAY_FAILED && type != JAIL_SAY_DONE;
+}
+
+/*
+ * Listens until the child is through. Returns the index of a path that did not
+ * answer in time, or -1.
+ */
+static ssize_t
+hear(const struct jail_plan *plan, int fd, struct jail_result *r)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct jail_word word = { 0, 0 };
+	uint32_t type;
+	ssize_t trying = -1;
+	size_t nfds;
+	int fds[2];
+
+	for (;;) {
+		if (poll(&p, 1, JAIL_WAIT_MS) == 0)
+			return trying;
+		nfds = 2;
+		if (ipc_receive(fd, &type, &word, sizeof(word), fds, &nfds) !=
+		    (ssize_t)sizeof(word))
+			return -1; /* it died: not done */
+		if (type == JAIL_SAY_TRYING)
+			trying = (ssize_t)word.which;
+		else if (!take_word(plan, r, type, &word, fds, nfds))
+			return -1;
+	}
+}
+
+static void
+clear_result(struct jail_result *r, size_t n)
+{
+	size_t i;
+
+	close_fd(&r->spaces[0]);
+	close_fd(&r->spaces[1]);
+	for (i = 0; i < n; i++)
+		close_fd(&r->roots[i]);
+	r->error = 0;
+	r->done = false;
+}
+
+/*
+ * There is no child. At start that is the end, as less protection would be the
+ * price of going on; later the exports stay as they are.
+ */
+static ssize_t
+give_up(const struct jail_plan *plan, struct jail_result *r)
+{
+	if (plan->mount_space == -1)
+		fatal("jail");
+	r->error = errno;
+	return -1;
+}
+
+/* Runs the child once. Same return as hear(). */
+static ssize_t
+run_once(struct jail_plan *plan, struct jail_result *r)
+{
+	int pair[2];
+	ssize_t stuck;
+	pid_t pid;
+
+	clear_result(r, plan->nadd);
+	if (ipc_pair(pair) == -1)
+		return give_up(plan, r);
+	pid = fork();
+	if (pid == -1) {
+		stuck = give_up(plan, r);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+		return stuck;
+	}
+	if (pid == 0) {
+		plan->channel = pair[1];
+		jail_build(plan);
+	}
+	(void)close(pair[1]);
+	stuck = hear(plan, pair[0], r);
+	(void)close(pair[0]);
+	(void)kill(pid, SIGKILL);
+	/* one that hangs in a dead file system is reaped when it can be */
+	(void)waitpid(pid, NULL, stuck == -1 ? 0 : WNOHANG);
+	return stuck;
+}
+
+/* Runs the child, leaving out what does not answer. 0 or -1 with errno. */
+static int
+run(struct jail_plan *plan, struct jail_result *r)
+{
+	bool *skip = must(calloc(plan->nadd + 1, sizeof(*skip)));
+	ssize_t stuck;
+	size_t i;
+	int error;
+
+	r->spaces[0] = r->spaces[1] = -1;
+	r->roots = must(calloc(plan->nadd + 1, sizeof(*r->roots)));
+	for (i = 0; i < plan->nadd; i++)
+		r->roots[i] = -1;
+	plan->skip = skip;
+	while ((stuck = run_once(plan, r)) != -1) {
+		log_warnx("export %s: not served: no answer for %d s",
+		    plan->add[stuck].path, JAIL_WAIT_MS / 1000);
+		skip[stuck] = true;
+	}
+	free(skip);
+	if (r->done)
+		return 0;
+	error = r->error != 0 ? r->error : EIO;
+	clear_result(r, plan->nadd);
+	free(r->roots);
+	errno = error;
+	return -1;
+}
+
+/* Roots without mounts: plain descriptors. */
+static void
+open_plain(const struct jail_export *list, size_t n, int *roots)
+{
+	size_t i;
+	int fd;
+
+	for (i = 0; i < n; i++) {
+		roots[i] = jail_path_open(list[i].path);
+		if (roots[i] == -1) {
+			log_absent(list[i].path, errno);
+			continue;
+		}
+		fd = openat(roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd != -1) { /* as jail_mount_open() */
+			(void)close(roots[i]);
+			roots[i] = fd;
+		}
+	}
+}
+
+/* The deepest directory that holds every export. */
+static int
+open_common(const struct jail_export *list, size_t n)
+{
+	char path[PATH_MAX];
+	size_t i, len;
+
+	(void)snprintf(path, sizeof(path), "%s", n > 0 ? list[0].path : "/");
+	for (i = 1; i < n; i++) {
+		len = strlen(path);
+		while (len > 1 &&
+		    (strncmp(path, list[i].path, len) != 0 ||
+			(list[i].path[len] != '/' &&
+			    list[i].path[len] != '\0')))
+			do
+				len--;
+			while (len > 1 && path[len] != '/');
+		path[len > 1 ? len : 1] = '\0';
+	}
+	return jail_path_open(path);
+}
+
+static struct jail_entry *
+new_entries(const struct jail_export *list, size_t n)
+{
+	struct jail_entry *e = must(calloc(n + 1, sizeof(*e)));
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		e[i].path = must(strdup(list[i].path));
+		e[i].read_only = list[i].read_only;
+		e[i].mount = list[i].mount;
+		e[i].root = -1;
+	}
+	return e;
+}
+
+static void
+free_entries(struct jail_entry *e, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		close_fd(&e[i].root);
+		free(e[i].path);
+	}
+	free(e);
+}
+
+/* No mounts: descriptors, and a chroot if that narrows anything. */
+static void
+fall_back(struct jail *jail, const struct jail_export *list, size_t n,
+    const int *roots, bool rootless)
+{
+	struct stat here, top;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		jail->list[i].root = roots[i];
+	if (rootless)
+		return;
+	jail->directory = open_common(list, n);
+	if (jail->directory != -1 && fstat(jail->directory, &here) == 0 &&
+	    stat("/", &top) == 0 &&
+	    (here.st_dev != top.st_dev || here.st_ino != top.st_ino))
+		jail->kind = JAIL_CHROOT;
+	else
+		close_fd(&jail->directory);
+}
+
+struct jail *
+jail_new(const struct jail_export *list, size_t n, bool rootless)
+{
+	struct jail *jail = must(calloc(1, sizeof(*jail)));
+	struct jail_plan plan = { .user = rootless,
+		.mount_space = -1,
+		.user_space = -1,
+		.add = list,
+		.nadd = n };
+	struct jail_result r;
+	size_t i;
+
+	jail->mount_space = jail->user_space = jail->directory = -1;
+	jail->list = new_entries(list, n);
+	jail->n = n;
+	if (run(&plan, &r) == 0) {
+		jail->kind = rootless ? JAIL_USER : JAIL_MOUNTS;
+		jail->mount_space = r.spaces[0];
+		jail->user_space = r.spaces[1];
+		for (i = 0; i < n; i++)
+			jail->list[i].root = r.roots[i];
+		free(r.roots);
+		return jail;
+	}
+	log_warn("jail: no mounts of our own: a directory that a local user "
+		 "moves out of an export leads out of it");
+	r.roots = must(calloc(n + 1, sizeof(*r.roots)));
+	open_plain(list, n, r.roots);
+	fall_back(jail, list, n, r.roots, rootless);
+	free(r.roots);
+	return jail;
+}
+
+static struct jail_entry *
+find(const struct jail *jail, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < jail->n; i++)
+		if (strcmp(jail->list[i].path, path) == 0)
+			return &jail->list[i];
+	return NULL;
+}
+
+static bool
+is_above(const char *above, const char *path)
+{
+	size_t len = strlen(above);
+
+	if (len == 1) /* "/" */
+		return path[1] != '\0';
+	return strncmp(above, path, len) == 0 && path[len] == '/';
+}
+
+static bool
+same(const struct jail_entry *e, const struct jail_export *x)
+{
+	return e != NULL && e->root != -1 && e->read_only == x->read_only &&
+	    e->mount == x->mount;
+}
+
+/* What an update has to do. */
+struct jail_change {
+	struct jail_export *add; /* sorted, as the list it is taken from */
+	size_t *place; /* of each in the new list */
+	size_t nadd;
+	const char **remove;
+	size_t nremove;
+};
+
+/* Does any path in this change lie above? Then what is below moves too. */
+static bool
+is_shaken(const struct jail_change *c, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < c->nadd; i++)
+		if (is_above(c->add[i].path, path))
+			return true;
+	for (i = 0; i < c->nremove; i++)
+		if (is_above(c->remove[i], path))
+			return true;
+	return false;
+}
+
+/*
+ * Both lists are sorted, so what holds a nested export is settled before it.
+ * Removed paths that vanish altogether are found first.
+ */
+static void
+compare(const struct jail *jail, const struct jail_export *list, size_t n,
+    struct jail_change *c)
+{
+	size_t i, j;
+
+	c->add = must(calloc(n + 1, sizeof(*c->add)));
+	c->place = must(calloc(n + 1, sizeof(*c->place)));
+	c->remove = must(calloc(jail->n + 1, sizeof(*c->remove)));
+	for (i = j = 0; i < jail->n; i++) {
+		while (j < n && strcmp(list[j].path, jail->list[i].path) < 0)
+			j++;
+		if ((j == n || strcmp(list[j].path, jail->list[i].path) != 0) &&
+		    jail->list[i].root != -1)
+			c->remove[c->nremove++] = jail->list[i].path;
+	}
+	for (i = 0; i < n; i++) {
+		struct jail_entry *old = find(jail, list[i].path);
+
+		if (same(old, &list[i]) && !is_shaken(c, list[i].path))
+			continue;
+		c->place[c->nadd] = i;
+		c->add[c->nadd++] = list[i];
+		if (old != NULL && old->root != -1)
+			c->remove[c->nremove++] = old->path;
+	}
+}
+
+/* Takes the new list; what stays keeps its descriptor. */
+static void
+swap(struct jail *jail, const struct jail_export *list, size_t n,
+    const struct jail_change *c, const int *roots)
+{
+	struct jail_entry *fresh = new_entries(list, n), *old;
+	size_t i;
+
+	for (i = 0; i < c->nadd; i++) {
+		fresh[c->place[i]].root = roots[i];
+		old = find(jail, c->add[i].path);
+		if (old != NULL)
+			close_fd(&old->root);
+	}
+	for (i = 0; i < n; i++) {
+		old = find(jail, list[i].path);
+		if (fresh[i].root == -1 && old != NULL) {
+			fresh[i].root = old->root;
+			old->root = -1;
+		}
+	}
+	free_entries(jail->list, jail->n);
+	jail->list = fresh;
+	jail->n = n;
+}
+
+int
+jail_update(struct jail *jail, const struct jail_export *list, size_t n)
+{
+	struct jail_change c = { .nadd = 0 };
+	struct jail_result r = { .roots = NULL };
+	struct jail_plan plan = { .user = jail->kind == JAIL_USER,
+		.mount_space = jail->mount_space,
+		.user_space = jail->user_space };
+	int failed = 0;
+
+	compare(jail, list, n, &c);
+	plan.add = c.add;
+	plan.nadd = c.nadd;
+	plan.remove = c.remove;
+	plan.nremove = c.nremove;
+	if (jail->mount_space != -1)
+		failed = run(&plan, &r);
+	else {
+		r.roots = must(calloc(c.nadd + 1, sizeof(*r.roots)));
+		open_plain(c.add, c.nadd, r.roots);
+	}
+	if (failed == 0) {
+		swap(jail, list, n, &c, r.roots);
+		jail->needs_restart = c.nadd > 0 && jail->kind != JAIL_MOUNTS;
+		free(r.roots);
+	} else
+		log_warn("jail: cannot change the exports' mounts");
+	free(c.add);
+	free(c.place);
+	free(c.remove);
+	return failed;
+}
+
+bool
+jail_needs_restart(const struct jail *jail)
+{
+	return jail->needs_restart;
+}
+
+int
+jail_root(const struct jail *jail, const char *path)
+{
+	const struct jail_entry *e = find(jail, path);
+
+	return e != NULL ? e->root : -1;
+}
+
+enum jail_kind
+jail_kind(const struct jail *jail)
+{
+	return jail->kind;
+}
+
+int
+jail_fd(const struct jail *jail)
+{
+	return jail->kind == JAIL_CHROOT ? jail->directory : jail->mount_space;
+}
+
+void
+jail_free(struct jail *jail)
+{
+	if (jail == NULL)
+		return;
+	free_entries(jail->list, jail->n);
+	close_fd(&jail->mount_space);
+	close_fd(&jail->user_space);
+	close_fd(&jail->directory);
+	free(jail);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Makes or changes the tree of exports and ends. Sources are cloned while the
+ * host's tree is our root; they are attached when the jail is, so that no
+ * symbolic link in an export can say where.
+ * Runs in: short-lived children of mountd's and nfsd's parent.
+ */
+#include <sys/mount.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/ipc.h"
+#include "confine/jail_build.h"
+#include "confine/jail_mount.h"
+
+static void
+say(const struct jail_plan *plan, enum jail_say what, size_t which, int error,
+    const int *fds, size_t nfds)
+{
+	struct jail_word word = { .which = (uint32_t)which, .error = error };
+
+	if (ipc_send(plan->channel, what, &word, sizeof(word), fds, nfds) == -1)
+		_exit(1);
+}
+
+static void NO_RETURN
+fail(const struct jail_plan *plan)
+{
+	say(plan, JAIL_SAY_FAILED, 0, errno, NULL, 0);
+	_exit(1);
+}
+
+/* The namespaces, opened while /proc is still there. */
+static void
+tell_spaces(const struct jail_plan *plan)
+{
+	int fds[2];
+
+	fds[0] = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	fds[1] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	if (fds[0] == -1 || fds[1] == -1)
+		fail(plan);
+	say(plan, JAIL_SAY_SPACES, 0, 0, fds, 2);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+static void
+clone_all(const struct jail_plan *plan, int *trees)
+{
+	const struct jail_export *e;
+	size_t i;
+
+	for (i = 0; i < plan->nadd; i++) {
+		trees[i] = -1;
+		if (plan->skip[i])
+			continue;
+		e = &plan->add[i];
+		say(plan, JAIL_SAY_TRYING, i, 0, NULL, 0);
+		trees[i] = jail_mount_clone(e->path, e->read_only);
+		if (trees[i] != -1)
+			continue;
+		/* not allowed here at all, or is it this path? */
+		if (errno == EPERM || errno == ENOSYS)
+			fail(plan);
+		say(plan, JAIL_SAY_ABSENT, i, errno, NULL, 0);
+	}
+}
+
+static void
+attach_all(const struct jail_plan *plan, int *trees, int top)
+{
+	size_t i;
+	int fd;
+
+	for (i = 0; i < plan->nadd; i++) {
+		if (trees[i] == -1)
+			continue;
+		fd = -1;
+		if (jail_mount_attach(trees[i], top, plan->add[i].path) == 0)
+			fd = jail_mount_open(plan->add[i].path);
+		if (fd == -1)
+			say(plan, JAIL_SAY_ABSENT, i, errno, NULL, 0);
+		else
+			say(plan, JAIL_SAY_ROOT, i, 0, &fd, 1);
+		if (fd != -1)
+			(void)close(fd);
+		(void)close(trees[i]);
+	}
+}
+
+/* A new namespace with the tmpfs as its root. Returns the writable top. */
+static int
+make_new(const struct jail_plan *plan, int *trees)
+{
+	int top;
+
+	if (plan->user && jail_mount_become_user() == -1)
+		fail(plan);
+	if (jail_mount_unshare() == -1)
+		fail(plan);
+	tell_spaces(plan);
+	clone_all(plan, trees);
+	top = jail_mount_tmpfs();
+	if (top == -1 || jail_mount_pivot(top) == -1)
+		fail(plan);
+	return top;
+}
+
+/* Into the one that is there. What was mounted inside a removed export goes
+ * with it; to unmount that again fails, and may. */
+static int
+change_old(const struct jail_plan *plan, int *trees)
+{
+	size_t i;
+	int top;
+
+	if (plan->user &&
+	    (setns(plan->user_space, CLONE_NEWUSER) == -1 ||
+		jail_mount_unshare() == -1))
+		fail(plan);
+	clone_all(plan, trees);
+	if (setns(plan->mount_space, CLONE_NEWNS) == -1)
+		fail(plan);
+	top = jail_mount_writable();
+	if (top == -1)
+		fail(plan);
+	for (i = 0; i < plan->nremove; i++)
+		(void)umount2(plan->remove[i], MNT_DETACH | UMOUNT_NOFOLLOW);
+	return top;
+}
+
+void
+jail_build(const struct jail_plan *plan)
+{
+	int *trees = calloc(plan->nadd + 1, sizeof(*trees));
+	int top;
+
+	if (trees == NULL)
+		fail(plan);
+	top = plan->mount_space == -1 ? make_new(plan, trees) :
+					change_old(plan, trees);
+	attach_all(plan, trees, top);
+	if (jail_mount_seal_root() == -1)
+		fail(plan);
+	say(plan, JAIL_SAY_DONE, 0, 0, NULL, 0);
+	_exit(0);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The side of the process that goes in.
+ * Runs in: the roles of mountd and nfsd; portmapd.
+ */
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "confine/jail.h"
+#include "confine/jail_mount.h"
+#include "base/log.h"
+
+#define JAIL_ABOVE "/run/tern"
+#define JAIL_EMPTY JAIL_ABOVE "/empty" /* when nothing may be mounted */
+
+static void
+describe(struct jail_view *view, enum jail_kind kind, const char *root)
+{
+	static const char *const mounts[] = { "shared", "shared", "user",
+		"private" };
+
+	view->kind = kind;
+	view->mounts = mounts[kind];
+	(void)snprintf(view->root, sizeof(view->root), "%s", root);
+	view->top = -1;
+	if (kind == JAIL_MOUNTS || kind == JAIL_CHROOT) {
+		view->top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (view->top == -1)
+			fatal("jail: root");
+	}
+}
+
+/* Where a descriptor leads, while /proc can still be seen. */
+static void
+name_of(int fd, char *out, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, out, size - 1);
+	out[n > 0 ? n : 0] = '\0';
+}
+
+static void
+enter_directory(struct jail_view *view, int fd)
+{
+	char name[128];
+
+	name_of(fd, name, sizeof(name));
+	if (fchdir(fd) == -1)
+		fatal("%s", name);
+	if (chroot(".") == 0)
+		describe(view, JAIL_CHROOT, name);
+	else if (errno == EPERM) /* a container without CAP_SYS_CHROOT */
+		describe(view, JAIL_NONE, "none");
+	else
+		fatal("chroot %s", name);
+}
+
+void
+jail_enter(struct jail_view *view, int fd)
+{
+	struct statfs fs;
+
+	if (fd == -1) {
+		describe(view, JAIL_NONE, "none");
+		return;
+	}
+	if (fstatfs(fd, &fs) == -1)
+		fatal("jail");
+	if (fs.f_type != NSFS_MAGIC)
+		enter_directory(view, fd);
+	else if (setns(fd, CLONE_NEWNS) == 0)
+		describe(view, JAIL_MOUNTS, "jail");
+	else if (errno == EPERM && geteuid() != 0)
+		describe(view, JAIL_USER, "none");
+	else
+		fatal("jail: cannot enter the mount namespace");
+	(void)close(fd);
+}
+
+void
+jail_name_root(struct jail_view *view, const char *only)
+{
+	if (only != NULL && view->kind == JAIL_MOUNTS)
+		(void)snprintf(view->root, sizeof(view->root), "%s", only);
+}
+
+/* A root of our own in a mount namespace of our own. */
+static int
+enter_own(const char *dir)
+{
+	int tree, failed;
+
+	if (geteuid() != 0 && jail_mount_become_user() == -1)
+		return -1;
+	if (jail_mount_unshare() == -1)
+		return -1;
+	tree = dir != NULL ? jail_mount_clone(dir, true) : jail_mount_tmpfs();
+	if (tree == -1)
+		return -1;
+	failed = jail_mount_pivot(tree);
+	(void)close(tree);
+	return failed == -1 ? -1 : jail_mount_seal_root();
+}
+
+void
+jail_enter_empty(struct jail_view *view, const char *dir)
+{
+	const char *where = dir != NULL ? dir : JAIL_EMPTY;
+	int fd;
+
+	if (enter_own(dir) == 0) {
+		describe(view, JAIL_MOUNTS, dir != NULL ? dir : "empty");
+		return;
+	}
+	log_debug("jail: no mounts of our own: %s", strerror(errno));
+	if (dir == NULL) {
+		(void)mkdir(JAIL_ABOVE, 0755);
+		(void)mkdir(JAIL_EMPTY, 0555);
+	}
+	fd = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1 && dir != NULL)
+		fatal("%s", dir);
+	if (fd != -1 && fchdir(fd) == 0 && chroot(".") == 0)
+		describe(view, JAIL_CHROOT, where);
+	else
+		describe(view, JAIL_NONE, "none");
+	if (fd != -1)
+		(void)close(fd);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Capabilities: only the policy's remain, and no way to get one back. The
+ * securebits end locked, so that neither uid 0 nor a program with set-id bits
+ * means anything.
+ * Runs in: every role and portmapd.
+ */
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <linux/securebits.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "confine/sandbox_parts.h"
+#include "base/util.h"
+
+#define BIT(cap) (UINT64_C(1) << (cap))
+
+/* The kernel's CAP_FS_SET: these follow the file system user id. */
+#define FS_CAPS                                                                \
+	(BIT(CAP_CHOWN) | BIT(CAP_MKNOD) | BIT(CAP_DAC_OVERRIDE) |             \
+	    BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |     \
+	    BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MAC_OVERRIDE))
+
+static const struct {
+	int cap;
+	const char *name;
+} names[] = {
+	{ CAP_CHOWN, "chown" },
+	{ CAP_DAC_OVERRIDE, "dac_override" },
+	{ CAP_DAC_READ_SEARCH, "dac_read_search" },
+	{ CAP_FOWNER, "fowner" },
+	{ CAP_FSETID, "fsetid" },
+	{ CAP_KILL, "kill" },
+	{ CAP_SETUID, "setuid" },
+	{ CAP_SETGID, "setgid" },
+	{ CAP_SETPCAP, "setpcap" },
+	{ CAP_NET_BIND_SERVICE, "net_bind_service" },
+	{ CAP_SYS_CHROOT, "sys_chroot" },
+	{ CAP_SYS_ADMIN, "sys_admin" },
+	{ CAP_MKNOD, "mknod" },
+	{ CAP_SYS_RESOURCE, "sys_resource" },
+};
+
+/* Permitted capabilities of this thread. */
+static uint64_t
+permitted(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) == -1)
+		fatal("capget");
+	return (uint64_t)data[1].permitted << 32 | data[0].permitted;
+}
+
+static void
+set_caps(uint64_t allowed, uint64_t effective)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = (uint32_t)effective,
+		    .permitted = (uint32_t)allowed },
+		{ .effective = (uint32_t)(effective >> 32),
+		    .permitted = (uint32_t)(allowed >> 32) },
+	};
+
+	if (syscall(SYS_capset, &head, data) == -1)
+		fatal("capset");
+	if (permitted() != allowed)
+		fatalx("capset: the kernel kept other capabilities");
+}
+
+void
+sandbox_caps_begin(struct sandbox *box UNUSED)
+{
+	if ((permitted() & BIT(CAP_SETPCAP)) != 0 &&
+	    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) == -1)
+		fatal("securebits");
+	else if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1)
+		fatal("keepcaps");
+}
+
+static void
+drop_bounding(uint64_t keep)
+{
+	int cap;
+
+	for (cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if ((keep & BIT(cap)) == 0 &&
+		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1)
+			fatal("bounding set");
+}
+
+/*
+ * With the fix-up on, the kernel takes the file capabilities away whenever the
+ * file system user id becomes another than 0 and gives them back with 0: right
+ * where one request is root's and the next is not, wrong elsewhere.
+ */
+static void
+lock_securebits(const struct sandbox_policy *policy)
+{
+	unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+	    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+	    SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+
+	if (!policy->caps_follow_fsuid)
+		bits |= SECBIT_NO_SETUID_FIXUP;
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) == -1)
+		fatal("securebits");
+}
+
+void
+sandbox_caps_enter(struct sandbox *box)
+{
+	const struct sandbox_policy *policy = box->policy;
+	uint64_t have = permitted(), want = 0, effective;
+	char text[160];
+	size_t i;
+
+	for (i = 0; i < policy->ncaps; i++)
+		want |= BIT(policy->caps[i]);
+	box->caps = want & ~have;
+	if (box->caps != 0)
+		sandbox_missing(box, "capabilities",
+		    sandbox_caps_text(box, text, sizeof(text)));
+	if ((have & BIT(CAP_SETPCAP)) != 0) {
+		set_caps(have, have);
+		drop_bounding(want);
+		lock_securebits(policy);
+	} else if (have != 0)
+		sandbox_missing(box, "securebits", "no CAP_SETPCAP");
+	box->caps = want & have;
+	effective = box->caps;
+	if (policy->caps_follow_fsuid)
+		effective &= ~FS_CAPS; /* setfsuid(0) brings them */
+	set_caps(box->caps, effective);
+}
+
+const char *
+sandbox_caps_text(const struct sandbox *box, char *out, size_t size)
+{
+	size_t i, len = 0;
+
+	(void)snprintf(out, size, "none");
+	for (i = 0; i < nitems(names); i++) {
+		if ((box->caps & BIT(names[i].cap)) == 0 || len + 1 >= size)
+			continue;
+		(void)snprintf(out + len, size - len, "%s%s",
+		    len > 0 ? "," : "", names[i].name);
+		len = strlen(out);
+	}
+	return out;
+}

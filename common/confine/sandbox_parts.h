@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Between the files of the sandbox; nobody else includes it.
+ * Runs in: every role and portmapd.
+ */
+#ifndef CONFINE_SANDBOX_PARTS_H
+#define CONFINE_SANDBOX_PARTS_H
+
+#include "confine/sandbox.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+#define SANDBOX_SANITIZER 1
+#endif
+#endif
+#ifndef SANDBOX_SANITIZER
+#define SANDBOX_SANITIZER 0 /* their reports need calls no role may make */
+#endif
+
+/* Capabilities outlive the change of user; call as root. */
+void sandbox_caps_begin(struct sandbox *);
+/* Bounding set, securebits and capabilities down to the policy's. */
+void sandbox_caps_enter(struct sandbox *);
+/* "setuid,setgid", "none". */
+const char *sandbox_caps_text(const struct sandbox *, char *out, size_t size);
+void sandbox_landlock_enter(struct sandbox *);
+/* Loads both filters for every thread of the process. */
+void sandbox_seccomp_seal(struct sandbox *);
+
+#endif

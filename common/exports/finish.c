@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The last step of exports_parse(), once every line has been read: clients in
+ * the order that decides, exports in the order that is searched, numbers that
+ * depend on nothing but fsid= or the path, and what only shows when all lines
+ * are seen together.
+ * Runs in: wherever exports_parse() does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exports/parse.h"
+
+/* More specific first; equals stay in the order of the file. */
+static int
+compare_clients(const void *a, const void *b)
+{
+	const struct export_client *x = a, *y = b;
+	unsigned int xlen, ylen;
+
+	if (x->any != y->any)
+		return x->any ? 1 : -1;
+	xlen = x->plen + (x->net.family == AF_INET ? 96 : 0);
+	ylen = y->plen + (y->net.family == AF_INET ? 96 : 0);
+	if (xlen != ylen)
+		return xlen > ylen ? -1 : 1;
+	if ((x->net.scope == 0) != (y->net.scope == 0))
+		return x->net.scope == 0 ? 1 : -1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return (x->column > y->column) - (x->column < y->column);
+}
+
+static int
+compare_paths(const void *a, const void *b)
+{
+	const struct export *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* Never 0. Depends on nothing but fsid= or the path: see the handle. */
+static uint16_t
+export_id(const struct export *e)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	const unsigned char *c;
+	char number[16];
+
+	if (e->has_fsid && e->fsid <= UINT16_MAX)
+		return (uint16_t)e->fsid;
+	(void)snprintf(number, sizeof(number), "%u", e->fsid);
+	c = (const unsigned char *)(e->has_fsid ? number : e->path);
+	for (; *c != '\0'; c++) {
+		h ^= *c;
+		h *= UINT64_C(1099511628211);
+	}
+	return (uint16_t)(h % UINT16_MAX + 1);
+}
+
+/* Fills by_id by insertion, and finds two exports with one id on the way. */
+static void
+index_ids(struct exports_parser *p, struct exports *ex)
+{
+	const struct export *e, *other;
+	size_t i, at;
+
+	ex->by_id = calloc(ex->n + 1, sizeof(*ex->by_id));
+	if (ex->by_id == NULL) {
+		exports_report(p, EXPORTS_ERROR, 1, 1, "out of memory");
+		return;
+	}
+	for (i = 0; i < ex->n; i++) {
+		e = &ex->list[i];
+		for (at = i; at > 0; at--) {
+			other = &ex->list[ex->by_id[at - 1]];
+			if (other->id == e->id)
+				exports_report(p, EXPORTS_ERROR, e->line, 1,
+				    "\"%s\" and \"%s\" (line %d) have the same "
+				    "number %u: give one of them another "
+				    "fsid=",
+				    e->path, other->path, other->line, e->id);
+			if (other->id <= e->id)
+				break;
+			ex->by_id[at] = ex->by_id[at - 1];
+		}
+		ex->by_id[at] = (uint16_t)i;
+	}
+}
+
+/* Do two entries speak to a common host? */
+static bool
+overlap(const struct export_client *a, const struct export_client *b)
+{
+	if (a->options.names != b->options.names)
+		return false;
+	return a->any || b->any || addr_in_prefix(&a->net, &b->net, b->plen) ||
+	    addr_in_prefix(&b->net, &a->net, a->plen);
+}
+
+/* The same name, as far as MNT is concerned: with or without end slash. */
+static bool
+same_name(const char *a, const char *b)
+{
+	size_t alen = strlen(a), blen = strlen(b);
+
+	while (alen > 1 && a[alen - 1] == '/')
+		alen--;
+	while (blen > 1 && b[blen - 1] == '/')
+		blen--;
+	return alen == blen && memcmp(a, b, alen) == 0;
+}
+
+static bool
+has_name(const struct export_client *c, const char *alias)
+{
+	size_t i;
+
+	for (i = 0; i < c->naliases; i++) {
+		if (same_name(c->aliases[i], alias))
+			return true;
+	}
+	return false;
+}
+
+/* Is this alias also an alias in a later export, for a common host? */
+static void
+check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
+    const struct export_client *c, const char *alias)
+{
+	const struct export_client *other;
+	size_t i, j;
+
+	for (i = from + 1; i < ex->n; i++) {
+		for (j = 0; j < ex->list[i].nclients; j++) {
+			other = &ex->list[i].clients[j];
+			if (has_name(other, alias) && overlap(c, other))
+				exports_report(p, EXPORTS_ERROR, other->line,
+				    other->column,
+				    "alias \"%s\" stands for \"%s\" already "
+				    "(line %d), for clients in common",
+				    alias, ex->list[from].path, c->line);
+		}
+	}
+}
+
+/* One name must not lead to two places. */
+static void
+check_aliases(struct exports_parser *p, struct exports *ex)
+{
+	char clean[EXPORTS_PATH_MAX + 1];
+	const struct export_client *c;
+	const struct export *e, *other;
+	size_t i, j, k;
+
+	for (i = 0; i < ex->n; i++) {
+		e = &ex->list[i];
+		for (j = 0; j < e->nclients; j++) {
+			c = &e->clients[j];
+			for (k = 0; k < c->naliases; k++) {
+				check_alias_twins(p, ex, i, c, c->aliases[k]);
+				(void)exports_clean_path(c->aliases[k],
+				    strlen(c->aliases[k]), clean);
+				other = exports_find_path(ex, clean);
+				if (other != NULL && other != e)
+					exports_report(p, EXPORTS_ERROR,
+					    c->line, c->column,
+					    "alias \"%s\" is the path of an "
+					    "export (line %d)",
+					    c->aliases[k], other->line);
+			}
+		}
+	}
+}
+
+/*
+ * qsort(3) of glibc asks the kernel how much memory there is before it sorts a
+ * few dozen entries (sysinfo(2)): a role that has been sealed dies of that.
+ */
+static bool
+sort(void *list, size_t n, size_t size,
+    int (*compare)(const void *, const void *))
+{
+	return n < 2 || mergesort(list, n, size, compare) == 0;
+}
+
+void
+exports_finish(struct exports_parser *p, struct exports *ex)
+{
+	struct export *e;
+	bool sorted = true;
+	size_t i;
+
+	for (i = 0; i < ex->n; i++) {
+		e = &ex->list[i];
+		e->id = export_id(e);
+		sorted = sort(e->clients, e->nclients, sizeof(*e->clients),
+			     compare_clients) &&
+		    sorted;
+	}
+	if (!sort(ex->list, ex->n, sizeof(*ex->list), compare_paths) || !sorted)
+		exports_report(p, EXPORTS_ERROR, 1, 1, "out of memory");
+	index_ids(p, ex);
+	check_aliases(p, ex);
+	exports_option_idle(p);
+}

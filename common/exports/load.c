@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Reading the exports file and handing it on. The only lookups of host names
+ * in the whole server are here, at load.
+ * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
+ */
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <netdb.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exports/load.h"
+#include "exports/parse.h"
+
+#define NAME_LEN 256
+
+/* One host name of the file; n is 0 when it has no address. */
+struct name {
+	char name[NAME_LEN];
+	uint32_t n;
+	struct addr addr[EXPORTS_ADDRESSES_MAX];
+};
+
+/* The packed form: this, the names, the text. */
+struct packed {
+	uint32_t text_len;
+	uint32_t nnames;
+};
+
+struct load {
+	const struct exports_hooks *hooks;
+	const char *file;
+	char *text;
+	size_t len;
+	struct name *names;
+	size_t nnames;
+};
+
+static void complain(struct load *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void
+complain(struct load *l, const char *fmt, ...)
+{
+	char message[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	l->hooks->report(l->hooks->arg, EXPORTS_ERROR, 0, 0, message);
+}
+
+/* May we believe what is written there? */
+static bool
+is_ours(struct load *l, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		complain(l, "not a regular file");
+	else if (st->st_uid != 0 && st->st_uid != geteuid())
+		complain(l, "belongs to user %u (chown root)",
+		    (unsigned int)st->st_uid);
+	else if ((st->st_mode & 022) != 0)
+		complain(l, "others can write it (chmod go-w)");
+	else if (st->st_size > EXPORTS_TEXT_MAX)
+		complain(l, "longer than %d bytes", EXPORTS_TEXT_MAX);
+	else
+		return true;
+	return false;
+}
+
+static bool
+read_all(struct load *l, int fd)
+{
+	ssize_t n;
+
+	l->text = malloc(EXPORTS_TEXT_MAX + 1);
+	if (l->text == NULL) {
+		complain(l, "out of memory");
+		return false;
+	}
+	/* One byte more than allowed: a file that grows is seen to. */
+	while (l->len <= EXPORTS_TEXT_MAX) {
+		n = read(fd, l->text + l->len, EXPORTS_TEXT_MAX + 1 - l->len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1) {
+			complain(l, "%s", strerror(errno));
+			return false;
+		}
+		if (n == 0)
+			return true;
+		l->len += (size_t)n;
+	}
+	complain(l, "longer than %d bytes", EXPORTS_TEXT_MAX);
+	return false;
+}
+
+/* False: reported. A file that is not there is an empty one. */
+static bool
+read_file(struct load *l, bool *missing)
+{
+	struct stat st;
+	bool good = false;
+	int fd;
+
+	*missing = false;
+	/* Non-blocking: a FIFO in its place must not stop us. */
+	fd = open(l->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd == -1 && errno == ENOENT) {
+		*missing = true;
+		return true;
+	}
+	if (fd == -1 || fstat(fd, &st) == -1)
+		complain(l, "%s", strerror(errno));
+	else
+		good = is_ours(l, &st) && read_all(l, fd);
+	if (fd != -1)
+		close(fd);
+	return good;
+}
+
+static const struct name *
+find_name(const struct name *names, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (strcmp(names[i].name, name) == 0)
+			return &names[i];
+	}
+	return NULL;
+}
+
+static size_t
+copy_addresses(const struct name *from, struct addr *out, size_t max)
+{
+	size_t i, n = from->n < max ? from->n : max;
+
+	for (i = 0; i < n; i++)
+		out[i] = from->addr[i];
+	return n;
+}
+
+/* Asks the system's resolver. */
+static void
+look_up(struct name *to)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_DGRAM };
+	struct addrinfo *list = NULL, *at;
+	struct addr a;
+	uint32_t i;
+
+	if (getaddrinfo(to->name, NULL, &hints, &list) != 0)
+		return;
+	for (at = list; at != NULL; at = at->ai_next) {
+		if (!addr_from_sockaddr(&a, at->ai_addr, at->ai_addrlen))
+			continue;
+		a.port = 0;
+		for (i = 0; i < to->n && !addr_equal(&to->addr[i], &a); i++)
+			;
+		if (i == to->n && i < EXPORTS_ADDRESSES_MAX)
+			to->addr[to->n++] = a;
+	}
+	freeaddrinfo(list);
+}
+
+static size_t
+resolve(void *arg, const char *name, struct addr *out, size_t max)
+{
+	struct load *l = arg;
+	const struct name *known = find_name(l->names, l->nnames, name);
+	struct name *more;
+
+	if (known != NULL)
+		return copy_addresses(known, out, max);
+	if (l->nnames == EXPORTS_NAMES_MAX || strlen(name) >= NAME_LEN)
+		return 0;
+	more = reallocarray(l->names, l->nnames + 1, sizeof(*more));
+	if (more == NULL)
+		return 0;
+	l->names = more;
+	more += l->nnames++;
+	memset(more, 0, sizeof(*more));
+	memcpy(more->name, name, strlen(name));
+	look_up(more);
+	return copy_addresses(more, out, max);
+}
+
+static void
+pass_report(void *arg, enum exports_severity severity, int line, int column,
+    const char *message)
+{
+	struct load *l = arg;
+
+	l->hooks->report(l->hooks->arg, severity, line, column, message);
+}
+
+static bool
+write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+	ssize_t n;
+
+	while (len > 0) {
+		n = write(fd, p, len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* A memory file nobody can change any more, or -1 with errno. */
+static int
+pack(const struct load *l)
+{
+	const struct packed head = { (uint32_t)l->len, (uint32_t)l->nnames };
+	int fd, saved;
+
+	fd = memfd_create("exports", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd == -1)
+		return -1;
+	if (write_all(fd, &head, sizeof(head)) &&
+	    write_all(fd, l->names, l->nnames * sizeof(*l->names)) &&
+	    write_all(fd, l->text, l->len) &&
+	    fcntl(fd, F_ADD_SEALS,
+		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
+		return fd;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+bool
+exports_load(struct exports_file *out, const char *file,
+    const struct exports_hooks *hooks)
+{
+	struct load l = { .hooks = hooks, .file = file };
+	const struct exports_hooks mine = { pass_report, resolve, &l };
+	struct exports_file f = { .packed = -1 };
+	bool good = false;
+
+	if (!read_file(&l, &f.missing))
+		goto out;
+	f.list = exports_parse(l.len > 0 ? l.text : "", l.len, &mine);
+	if (f.list == NULL)
+		goto out;
+	f.packed = pack(&l);
+	if (f.packed == -1) {
+		complain(&l, "cannot hand it on: %s", strerror(errno));
+		exports_free(f.list);
+		goto out;
+	}
+	*out = f;
+	good = true;
+out:
+	free(l.names);
+	free(l.text);
+	return good;
+}
+
+void
+exports_file_clear(struct exports_file *f)
+{
+	if (f->list != NULL) {
+		close(f->packed);
+		exports_free(f->list);
+	}
+	memset(f, 0, sizeof(*f));
+	f->packed = -1;
+}
+
+/* What a role knows of names: the table that came with the text. */
+struct table {
+	const struct name *names;
+	size_t n;
+};
+
+static size_t
+resolve_table(void *arg, const char *name, struct addr *out, size_t max)
+{
+	const struct table *t = arg;
+	const struct name *known = find_name(t->names, t->n, name);
+
+	return known == NULL ? 0 : copy_addresses(known, out, max);
+}
+
+static bool
+read_at(int fd, void *to, size_t len, off_t at)
+{
+	char *p = to;
+	ssize_t n;
+
+	while (len > 0) {
+		n = pread(fd, p, len, at);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+struct exports *
+exports_unpack(int fd)
+{
+	struct exports *ex = NULL;
+	struct name *names = NULL;
+	struct packed head;
+	struct table table;
+	struct exports_hooks hooks = { NULL, resolve_table, &table };
+	char *text = NULL;
+	size_t size, i;
+
+	if (!read_at(fd, &head, sizeof(head), 0) ||
+	    head.text_len > EXPORTS_TEXT_MAX || head.nnames > EXPORTS_NAMES_MAX)
+		return NULL;
+	size = head.nnames * sizeof(*names);
+	names = malloc(size + 1);
+	text = malloc(head.text_len + (size_t)1);
+	if (names == NULL || text == NULL ||
+	    !read_at(fd, names, size, sizeof(head)) ||
+	    !read_at(fd, text, head.text_len, (off_t)(sizeof(head) + size)))
+		goto out;
+	for (i = 0; i < head.nnames; i++) {
+		names[i].name[NAME_LEN - 1] = '\0';
+		if (names[i].n > EXPORTS_ADDRESSES_MAX)
+			goto out;
+	}
+	table.names = names;
+	table.n = head.nnames;
+	ex = exports_parse(text, head.text_len, &hooks);
+out:
+	free(names);
+	free(text);
+	return ex;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The options of an export, one row each, and what they do to a draft. An
+ * option that only makes sense in a kernel server is a row too: it is accepted
+ * and named in one warning, because silently ignoring and refusing would both
+ * surprise. What would weaken security if ignored (Kerberos, TLS) is refused.
+ * Runs in: wherever exports_parse() does.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exports/parse.h"
+
+#define OPTION_NAME_MAX 24
+#define NEAR_ENOUGH	3 /* letters that may differ in a suggestion */
+
+enum kind {
+	FLAG, /* sets or clears a boolean */
+	NUMBER, /* name=number from low to high */
+	IDLE, /* means nothing here */
+	IDLE_VALUE, /* the same, with or without =value */
+	SPECIAL /* has a function */
+};
+
+struct option {
+	const char *name;
+	enum kind kind;
+	/* Options of one group contradict each other; 0: no group. */
+	int group;
+	size_t offset; /* of the member in struct export_options */
+	bool value;
+	uint32_t low, high;
+	void (*run)(struct exports_parser *, struct exports_draft *,
+	    const char *value, int line, int column);
+};
+
+static void option_alias(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+static void option_fsid(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+static void option_mountpoint(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+static void option_names(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+static void option_sec(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+static void option_xprtsec(struct exports_parser *, struct exports_draft *,
+    const char *, int, int);
+
+#define AT(member) offsetof(struct export_options, member)
+#define UID_LAST   (UINT32_MAX - 1) /* UINT32_MAX is "no change" to setuid */
+#define SIZE_LOW   512
+#define SIZE_HIGH  (1024 * 1024)
+
+/* clang-format off */
+static const struct option options[] = {
+	/* name, kind, group, member, value, low, high, function */
+	{ "acl",              IDLE,       0,  0, false, 0, 0, NULL },
+	{ "alias",            SPECIAL,    0,  0, false, 0, 0, option_alias },
+	{ "all_squash",       FLAG,       1,  AT(all_squash), true, 0, 0, NULL },
+	{ "anongid",          NUMBER,     2,  AT(anongid), false, 0, UID_LAST, NULL },
+	{ "anonuid",          NUMBER,     3,  AT(anonuid), false, 0, UID_LAST, NULL },
+	{ "async",            FLAG,       4,  AT(async), true, 0, 0, NULL },
+	{ "auth_nlm",         IDLE,       0,  0, false, 0, 0, NULL },
+	{ "crossmnt",         FLAG,       5,  AT(crossmnt), true, 0, 0, NULL },
+	{ "fileid32",         FLAG,       6,  AT(fileid32), true, 0, 0, NULL },
+	{ "fold",             FLAG,       7,  AT(fold), true, 0, 0, NULL },
+	{ "fsid",             SPECIAL,    8,  0, false, 0, 0, option_fsid },
+	{ "hide",             FLAG,       9,  AT(nohide), false, 0, 0, NULL },
+	{ "insecure",         FLAG,       10, AT(insecure), true, 0, 0, NULL },
+	{ "insecure_locks",   IDLE,       0,  0, false, 0, 0, NULL },
+	{ "mountpoint",       SPECIAL,    11, 0, false, 0, 0, option_mountpoint },
+	{ "mp",               SPECIAL,    11, 0, false, 0, 0, option_mountpoint },
+	{ "names",            SPECIAL,    12, 0, false, 0, 0, option_names },
+	{ "no_acl",           IDLE,       0,  0, false, 0, 0, NULL },
+	{ "no_all_squash",    FLAG,       1,  AT(all_squash), false, 0, 0, NULL },
+	{ "no_auth_nlm",      IDLE,       0,  0, false, 0, 0, NULL },
+	{ "no_pnfs",          IDLE,       0,  0, false, 0, 0, NULL },
+	{ "no_root_squash",   FLAG,       13, AT(no_root_squash), true, 0, 0, NULL },
+	{ "no_subtree_check", FLAG,       14, AT(subtree_check), false, 0, 0, NULL },
+	{ "no_wdelay",        IDLE,       0,  0, false, 0, 0, NULL },
+	{ "nohide",           FLAG,       9,  AT(nohide), true, 0, 0, NULL },
+	{ "pnfs",             IDLE,       0,  0, false, 0, 0, NULL },
+	{ "readsize",         NUMBER,     15, AT(readsize), false, SIZE_LOW, SIZE_HIGH, NULL },
+	{ "refer",            IDLE_VALUE, 0,  0, false, 0, 0, NULL },
+	{ "replicas",         IDLE_VALUE, 0,  0, false, 0, 0, NULL },
+	{ "ro",               FLAG,       16, AT(rw), false, 0, 0, NULL },
+	{ "root_squash",      FLAG,       13, AT(no_root_squash), false, 0, 0, NULL },
+	{ "rw",               FLAG,       16, AT(rw), true, 0, 0, NULL },
+	{ "sec",              SPECIAL,    17, 0, false, 0, 0, option_sec },
+	{ "secure",           FLAG,       10, AT(insecure), false, 0, 0, NULL },
+	{ "secure_locks",     IDLE,       0,  0, false, 0, 0, NULL },
+	{ "security_label",   IDLE,       0,  0, false, 0, 0, NULL },
+	{ "subtree_check",    FLAG,       14, AT(subtree_check), true, 0, 0, NULL },
+	{ "sync",             FLAG,       4,  AT(async), false, 0, 0, NULL },
+	{ "wdelay",           IDLE,       0,  0, false, 0, 0, NULL },
+	{ "writesize",        NUMBER,     18, AT(writesize), false, SIZE_LOW, SIZE_HIGH, NULL },
+	{ "xprtsec",          SPECIAL,    19, 0, false, 0, 0, option_xprtsec },
+};
+/* clang-format on */
+
+_Static_assert(nitems(options) <= EXPORTS_OPTIONS_MAX, "idle has a bit each");
+
+void
+exports_draft_init(struct exports_draft *d)
+{
+	memset(d, 0, sizeof(*d));
+	d->options.anonuid = EXPORTS_ANON;
+	d->options.anongid = EXPORTS_ANON;
+}
+
+bool
+exports_draft_copy(struct exports_draft *to, const struct exports_draft *from)
+{
+	size_t i;
+
+	*to = *from;
+	/* A client may change its mind about a default without a warning. */
+	memset(to->spoke, 0, sizeof(to->spoke));
+	memset(to->aliases, 0, sizeof(to->aliases));
+	for (i = 0; i < from->naliases; i++) {
+		to->aliases[i] = strdup(from->aliases[i]);
+		if (to->aliases[i] == NULL) {
+			exports_draft_clear(to);
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+exports_draft_clear(struct exports_draft *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->naliases; i++)
+		free(d->aliases[i]);
+	exports_draft_init(d);
+}
+
+bool
+exports_options_equal(const struct export_options *a,
+    const struct export_options *b)
+{
+	const char *x = (const char *)a, *y = (const char *)b;
+	size_t i, size;
+
+	for (i = 0; i < nitems(options); i++) {
+		if (options[i].kind != FLAG && options[i].kind != NUMBER)
+			continue;
+		size =
+		    options[i].kind == FLAG ? sizeof(bool) : sizeof(uint32_t);
+		if (memcmp(x + options[i].offset, y + options[i].offset,
+			size) != 0)
+			return false;
+	}
+	return a->names == b->names && a->mountpoint == b->mountpoint;
+}
+
+/* Decimal digits only: no sign, no blanks, no overflow. */
+static bool
+number(const char *s, uint32_t low, uint32_t high, uint32_t *out)
+{
+	uint64_t n = 0;
+
+	if (*s == '\0')
+		return false;
+	for (; *s != '\0'; s++) {
+		if (*s < '0' || *s > '9')
+			return false;
+		n = n * 10 + (uint64_t)(*s - '0');
+		if (n > high)
+			return false;
+	}
+	if (n < low)
+		return false;
+	*out = (uint32_t)n;
+	return true;
+}
+
+static void
+option_alias(struct exports_parser *p, struct exports_draft *d,
+    const char *value, int line, int column)
+{
+	char clean[EXPORTS_PATH_MAX + 1];
+	size_t len = strlen(value);
+
+	/* As it will be compared, but for a slash at the end. */
+	if (!exports_clean_path(value, len, clean) ||
+	    strncmp(value, clean, strlen(clean)) != 0 ||
+	    len > strlen(clean) + 1) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "alias \"%s\" is not an absolute path without \"..\" "
+		    "and \"//\" (for example alias=/C/)",
+		    value);
+		return;
+	}
+	if (d->naliases == EXPORTS_ALIASES_MAX) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "more than %d aliases", EXPORTS_ALIASES_MAX);
+		return;
+	}
+	d->aliases[d->naliases] = strdup(value);
+	if (d->aliases[d->naliases] == NULL)
+		exports_report(p, EXPORTS_ERROR, line, column, "out of memory");
+	else
+		d->naliases++;
+}
+
+static bool
+is_uuid(const char *s)
+{
+	size_t i, digits = 0;
+
+	for (i = 0; s[i] != '\0'; i++) {
+		if (strchr("0123456789abcdefABCDEF", s[i]) != NULL)
+			digits++;
+		else if (s[i] != '-' && s[i] != ':')
+			return false;
+	}
+	return digits == 32;
+}
+
+/* FNV-1a; only has to be the same for ever. */
+static uint32_t
+uuid_number(const char *s)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *s != '\0'; s++) {
+		if (*s == '-' || *s == ':')
+			continue;
+		h ^= (unsigned char)(*s >= 'A' && *s <= 'F' ? *s | 0x20 : *s);
+		h *= 16777619u;
+	}
+	return h == 0 ? 1 : h;
+}
+
+static void
+option_fsid(struct exports_parser *p, struct exports_draft *d,
+    const char *value, int line, int column)
+{
+	uint32_t n;
+
+	/* Marks the root of NFSv4; there is none here. */
+	if (strcmp(value, "root") == 0 || strcmp(value, "0") == 0) {
+		exports_report(p, EXPORTS_WARNING, line, column,
+		    "fsid=%s marks the root of NFSv4, which is not served; "
+		    "ignored",
+		    value);
+		return;
+	}
+	if (is_uuid(value)) {
+		d->fsid = uuid_number(value);
+		d->has_fsid = true;
+		return;
+	}
+	if (!number(value, 1, UINT32_MAX, &n)) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "fsid \"%s\" is not a number from 1 to %u, nor a UUID",
+		    value, UINT32_MAX);
+		return;
+	}
+	d->fsid = n;
+	d->has_fsid = true;
+}
+
+static void
+option_mountpoint(struct exports_parser *p, struct exports_draft *d,
+    const char *value, int line, int column)
+{
+	if (*value != '\0') {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "mountpoint takes no path here: write \"mountpoint\" to "
+		    "serve the export only while something is mounted on it");
+		return;
+	}
+	d->options.mountpoint = true;
+}
+
+static void
+option_names(struct exports_parser *p, struct exports_draft *d,
+    const char *value, int line, int column)
+{
+	if (strcmp(value, "utf16le") == 0)
+		d->options.names = NAMES_UTF16LE;
+	else if (strcmp(value, "bytes") == 0)
+		d->options.names = NAMES_BYTES;
+	else
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "names \"%s\" is neither \"bytes\" nor \"utf16le\"", value);
+}
+
+static void
+option_sec(struct exports_parser *p, struct exports_draft *d UNUSED,
+    const char *value, int line, int column)
+{
+	if (strcmp(value, "sys") != 0)
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "sec \"%s\" is not supported: only \"sys\" is", value);
+}
+
+static void
+option_xprtsec(struct exports_parser *p, struct exports_draft *d UNUSED,
+    const char *value, int line, int column)
+{
+	if (strcmp(value, "none") != 0)
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "xprtsec \"%s\" is not supported: TLS is not served here, "
+		    "and without it this export must not be",
+		    value);
+}
+
+/* A dash for an underscore costs nothing: the usual slip. */
+static bool
+same_letter(char a, char b)
+{
+	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
+}
+
+/* Edits (change, insert, delete) between two words, at most too_many. */
+static unsigned int
+distance(const char *a, size_t alen, const char *b)
+{
+	unsigned int row[OPTION_NAME_MAX + 1], diagonal, above, best;
+	size_t i, j, blen = strlen(b);
+
+	for (j = 0; j <= blen; j++)
+		row[j] = (unsigned int)j;
+	for (i = 1; i <= alen; i++) {
+		diagonal = row[0];
+		row[0] = (unsigned int)i;
+		for (j = 1; j <= blen; j++) {
+			above = row[j];
+			best = diagonal + !same_letter(a[i - 1], b[j - 1]);
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = above;
+			row[j] = best;
+		}
+	}
+	return row[blen];
+}
+
+static void
+unknown(struct exports_parser *p, const char *text, size_t len, int line,
+    int column)
+{
+	const char *nearest = NULL;
+	unsigned int d, least = NEAR_ENOUGH + 1;
+	size_t i;
+
+	for (i = 0; i < nitems(options) && len <= OPTION_NAME_MAX; i++) {
+		d = distance(text, len, options[i].name);
+		if (d < least && d < len) {
+			least = d;
+			nearest = options[i].name;
+		}
+	}
+	if (nearest != NULL)
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "unknown option \"%.*s\" (did you mean \"%s\"?)", (int)len,
+		    text, nearest);
+	else
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "unknown option \"%.*s\"",
+		    len > EXPORTS_PATH_MAX ? EXPORTS_PATH_MAX : (int)len, text);
+}
+
+/* Warns when a list says the same thing twice, or both of two opposites. */
+static void
+check_repeat(struct exports_parser *p, struct exports_draft *d,
+    const struct option *o, const char *text, int line, int column)
+{
+	const char **before = &d->spoke[o->group];
+
+	if (o->group == 0)
+		return;
+	if (*before == o->name && o->kind == FLAG)
+		exports_report(p, EXPORTS_WARNING, line, column,
+		    "\"%s\" is said twice", text);
+	else if (*before != NULL)
+		exports_report(p, EXPORTS_WARNING, line, column,
+		    "\"%s\" contradicts \"%s\" before it: the last one counts",
+		    text, *before);
+	*before = o->name;
+}
+
+static void
+idle(struct exports_parser *p, const struct option *o, int line, int column)
+{
+	if (p->idle == 0) {
+		p->idle_line = line;
+		p->idle_column = column;
+	}
+	p->idle |= UINT64_C(1) << (o - options);
+}
+
+static void
+apply_number(struct exports_parser *p, struct exports_draft *d,
+    const struct option *o, const char *value, int line, int column)
+{
+	uint32_t n;
+
+	if (!number(value, o->low, o->high, &n)) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "%s \"%s\" is not a number from %u to %u", o->name, value,
+		    o->low, o->high);
+		return;
+	}
+	memcpy((char *)&d->options + o->offset, &n, sizeof(n));
+}
+
+static void
+apply(struct exports_parser *p, struct exports_draft *d, const struct option *o,
+    const char *text, const char *equals, int line, int column)
+{
+	const char *value = equals == NULL ? "" : equals + 1;
+
+	if (equals != NULL && (o->kind == FLAG || o->kind == IDLE)) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "\"%s\" takes no value", o->name);
+		return;
+	}
+	if (equals == NULL &&
+	    (o->kind == NUMBER ||
+		(o->kind == SPECIAL && o->run != option_mountpoint))) {
+		exports_report(p, EXPORTS_ERROR, line, column,
+		    "\"%s\" needs a value: %s=...", o->name, o->name);
+		return;
+	}
+	check_repeat(p, d, o, text, line, column);
+	if (o->kind == FLAG)
+		memcpy((char *)&d->options + o->offset, &o->value,
+		    sizeof(o->value));
+	else if (o->kind == NUMBER)
+		apply_number(p, d, o, value, line, column);
+	else if (o->kind == SPECIAL)
+		o->run(p, d, value, line, column);
+	else
+		idle(p, o, line, column);
+}
+
+void
+exports_option(struct exports_parser *p, struct exports_draft *d,
+    const char *text, int line, int column)
+{
+	const char *equals = strchr(text, '=');
+	size_t len = equals == NULL ? strlen(text) : (size_t)(equals - text);
+	size_t i;
+
+	for (i = 0; i < nitems(options); i++) {
+		if (strlen(options[i].name) == len &&
+		    memcmp(options[i].name, text, len) == 0) {
+			apply(p, d, &options[i], text, equals, line, column);
+			return;
+		}
+	}
+	unknown(p, text, len, line, column);
+}
+
+void
+exports_option_idle(struct exports_parser *p)
+{
+	char names[EXPORTS_OPTIONS_MAX * (OPTION_NAME_MAX + 2)] = "";
+	size_t i, n = 0, len;
+
+	for (i = 0; i < nitems(options); i++) {
+		if ((p->idle & UINT64_C(1) << i) == 0)
+			continue;
+		len = strlen(options[i].name);
+		if (n > 0) {
+			memcpy(names + n, ", ", 2);
+			n += 2;
+		}
+		memcpy(names + n, options[i].name, len);
+		n += len;
+		names[n] = '\0';
+	}
+	if (n > 0)
+		exports_report(p, EXPORTS_WARNING, p->idle_line, p->idle_column,
+		    "accepted but without meaning in this server: %s", names);
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Turns exports(5) text into a list. Pure: no files, no lookups of its own, no
+ * logging, no clock. Goes on after an error, so that all errors of a file are
+ * reported at once; any error means no list at all.
+ *
+ *   line     path { blank client | blank "-" options }
+ *   client   host [ "(" options ")" ]
+ *   options  option { "," option }
+ *
+ * Characters are quoted by "..." or written as \ooo; a backslash at the end of
+ * a line continues it; "#" at the start of a word begins a comment.
+ * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exports/parse.h"
+
+#define LITERAL	 0x100 /* quoted or escaped: never syntax */
+#define END	 (-1)
+#define WORD_MAX (EXPORTS_PATH_MAX + 64) /* "alias=" and a path fit */
+
+struct lexer {
+	const char *text;
+	size_t len, pos; /* pos: behind the current character */
+	bool quoted;
+	int c; /* current character: 0-255, with LITERAL, '\n', END */
+	int line, column; /* of c */
+	int next_line, next_column;
+};
+
+struct parse {
+	struct exports_parser p;
+	struct lexer lx;
+	struct exports *ex;
+	size_t nclients; /* in all exports */
+	bool full; /* a limit was hit and reported */
+};
+
+/* A run of characters that belong together, and where it began. */
+struct word {
+	char text[WORD_MAX + 1];
+	size_t len;
+	int line, column;
+};
+
+void
+exports_report(struct exports_parser *p, enum exports_severity severity,
+    int line, int column, const char *fmt, ...)
+{
+	char message[WORD_MAX + 512];
+	va_list ap;
+
+	if (severity == EXPORTS_ERROR)
+		p->failed = true;
+	if (++p->reports > EXPORTS_REPORTS_MAX)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	if (p->hooks->report != NULL)
+		p->hooks->report(p->hooks->arg, severity, line, column,
+		    message);
+	if (p->reports == EXPORTS_REPORTS_MAX && p->hooks->report != NULL)
+		p->hooks->report(p->hooks->arg, severity, line, column,
+		    "too many problems: the rest is not shown");
+}
+
+/* The byte at pos, END behind the text. */
+static int
+lex_byte(const struct lexer *lx, size_t pos)
+{
+	return pos < lx->len ? (unsigned char)lx->text[pos] : END;
+}
+
+static void
+lex_step(struct lexer *lx, size_t n)
+{
+	lx->pos += n;
+	lx->next_column += (int)n;
+}
+
+/* Is pos at "\n" or "\r\n"? Returns how long it is. */
+static size_t
+lex_newline(const struct lexer *lx, size_t pos)
+{
+	if (lex_byte(lx, pos) == '\n')
+		return 1;
+	if (lex_byte(lx, pos) == '\r' && lex_byte(lx, pos + 1) == '\n')
+		return 2;
+	return 0;
+}
+
+/* Behind a backslash: three octal digits, or the end of the line. */
+static int
+lex_escape(struct parse *s)
+{
+	struct lexer *lx = &s->lx;
+	size_t n = lex_newline(lx, lx->pos), i;
+	int value = 0, c;
+
+	if (n > 0 && !lx->quoted) {
+		lx->pos += n;
+		lx->next_line++;
+		lx->next_column = 1;
+		return ' ';
+	}
+	for (i = 0; i < 3; i++) {
+		c = lex_byte(lx, lx->pos + i);
+		if (c < '0' || c > '7')
+			break;
+		value = value * 8 + (c - '0');
+	}
+	if (i < 3 || value == 0 || value > 0xff) {
+		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
+		    "\"\\\" must be followed by three octal digits (\\040 is a "
+		    "blank) or end the line");
+		return '?' | LITERAL;
+	}
+	lex_step(lx, 3);
+	return value | LITERAL;
+}
+
+/* The end of a line or of the text; an open quote ends here too. */
+static int
+lex_end(struct parse *s, size_t n)
+{
+	struct lexer *lx = &s->lx;
+
+	if (lx->quoted)
+		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
+		    "the quote is not closed on this line");
+	lx->quoted = false;
+	if (n == 0)
+		return END;
+	lx->pos += n;
+	lx->next_line++;
+	lx->next_column = 1;
+	return '\n';
+}
+
+static int
+lex_read(struct parse *s)
+{
+	struct lexer *lx = &s->lx;
+	size_t n;
+	int c;
+
+	for (;;) {
+		lx->line = lx->next_line;
+		lx->column = lx->next_column;
+		c = lex_byte(lx, lx->pos);
+		n = lex_newline(lx, lx->pos);
+		if (c == END || n > 0)
+			return lex_end(s, n);
+		lex_step(lx, 1);
+		if (c != '"')
+			break;
+		lx->quoted = !lx->quoted;
+	}
+	if (c == '\\')
+		return lex_escape(s);
+	if (c == '\t')
+		c = ' ';
+	if (c < 0x20 || c == 0x7f) {
+		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
+		    "control character 0x%02x", (unsigned int)c);
+		return '?' | LITERAL;
+	}
+	return lx->quoted ? c | LITERAL : c;
+}
+
+static void
+lex_next(struct parse *s)
+{
+	s->lx.c = lex_read(s);
+}
+
+static bool
+at_line_end(const struct parse *s)
+{
+	return s->lx.c == '\n' || s->lx.c == END;
+}
+
+static void
+skip_line(struct parse *s)
+{
+	while (!at_line_end(s))
+		lex_next(s);
+}
+
+/* Blanks, and a comment behind them. */
+static void
+skip_blanks(struct parse *s)
+{
+	while (s->lx.c == ' ')
+		lex_next(s);
+	if (s->lx.c == '#') {
+		/* A comment is no place for quotes or escapes. */
+		while (lex_byte(&s->lx, s->lx.pos) != END &&
+		    lex_newline(&s->lx, s->lx.pos) == 0)
+			lex_step(&s->lx, 1);
+		lex_next(s);
+	}
+}
+
+/* Reads up to a blank, the end of the line, or one of the stop characters. */
+static bool
+read_word(struct parse *s, struct word *w, const char *stop)
+{
+	bool fits = true;
+
+	w->len = 0;
+	w->line = s->lx.line;
+	w->column = s->lx.column;
+	while (!at_line_end(s) && s->lx.c != ' ' &&
+	    (s->lx.c >= LITERAL || strchr(stop, s->lx.c) == NULL)) {
+		if (w->len < WORD_MAX)
+			w->text[w->len++] = (char)(s->lx.c & 0xff);
+		else
+			fits = false;
+		lex_next(s);
+	}
+	w->text[w->len] = '\0';
+	if (!fits)
+		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		    "longer than %d bytes", WORD_MAX);
+	return fits;
+}
+
+/* Options up to a blank (in a "-" list) or the closing parenthesis. */
+static void
+read_options(struct parse *s, struct exports_draft *d, const char *stop)
+{
+	struct word w;
+
+	for (;;) {
+		if (read_word(s, &w, stop) && w.len > 0)
+			exports_option(&s->p, d, w.text, w.line, w.column);
+		if (s->lx.c != ',')
+			return;
+		lex_next(s);
+	}
+}
+
+/* Grows an array by one zeroed element; NULL (and reported) at a limit. */
+static void *
+grow(struct parse *s, void *array, size_t n, size_t size, size_t used,
+    size_t max, const char *what, const struct word *w)
+{
+	void *bigger;
+
+	if (used >= max) {
+		if (!s->full)
+			exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+			    "more than %zu %s", max, what);
+		s->full = true;
+		return NULL;
+	}
+	bigger = reallocarray(array, n + 1, size);
+	if (bigger == NULL) {
+		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		    "out of memory");
+		return NULL;
+	}
+	memset((char *)bigger + n * size, 0, size);
+	return bigger;
+}
+
+/* The export at a cleaned path, made when it is new; NULL: reported. */
+static struct export *
+find_or_add_export(struct parse *s, const char *path, const struct word *w)
+{
+	struct exports *ex = s->ex;
+	struct export *list;
+	size_t i;
+
+	for (i = 0; i < ex->n; i++) {
+		if (strcmp(ex->list[i].path, path) == 0)
+			return &ex->list[i];
+	}
+	list = grow(s, ex->list, ex->n, sizeof(*list), ex->n, EXPORTS_MAX,
+	    "exports", w);
+	if (list == NULL)
+		return NULL;
+	ex->list = list;
+	list[ex->n].path = strdup(path);
+	if (list[ex->n].path == NULL) {
+		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		    "out of memory");
+		return NULL;
+	}
+	list[ex->n].line = w->line;
+	return &list[ex->n++];
+}
+
+static bool
+same_client(const struct export_client *c, bool any, const struct addr *net,
+    unsigned int plen, const struct exports_draft *d)
+{
+	if (c->options.names != d->options.names || c->any != any)
+		return false;
+	return any || (c->plen == plen && addr_same_host(&c->net, net));
+}
+
+static bool
+has_alias(const struct export_client *c, const char *alias)
+{
+	size_t i;
+
+	for (i = 0; i < c->naliases; i++) {
+		if (strcmp(c->aliases[i], alias) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Copies the draft's aliases that the client does not have; how many. */
+static size_t
+add_aliases(struct parse *s, struct export_client *c,
+    const struct exports_draft *d, const struct word *w)
+{
+	size_t i, added = 0;
+	char *copy;
+
+	for (i = 0; i < d->naliases; i++) {
+		if (has_alias(c, d->aliases[i]))
+			continue;
+		copy = c->naliases < EXPORTS_ALIASES_MAX ?
+		    strdup(d->aliases[i]) :
+		    NULL;
+		if (copy == NULL) {
+			exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+			    "more than %d aliases", EXPORTS_ALIASES_MAX);
+			return added;
+		}
+		c->aliases[c->naliases++] = copy;
+		added++;
+	}
+	return added;
+}
+
+/* The same client again: the first entry counts, aliases add up. */
+static void
+repeat_client(struct parse *s, struct export_client *c,
+    const struct exports_draft *d, const struct word *w)
+{
+	if (!exports_options_equal(&c->options, &d->options))
+		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		    "\"%s\" contradicts line %d, which counts: remove one of "
+		    "them",
+		    w->text, c->line);
+	else if (add_aliases(s, c, d, w) == 0)
+		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		    "\"%s\" is listed twice (also in line %d)", w->text,
+		    c->line);
+}
+
+static void
+add_client(struct parse *s, struct export *e, const struct word *w, bool any,
+    const struct addr *net, unsigned int plen, const struct exports_draft *d)
+{
+	struct export_client *c;
+	size_t i;
+
+	for (i = 0; i < e->nclients; i++) {
+		if (same_client(&e->clients[i], any, net, plen, d)) {
+			repeat_client(s, &e->clients[i], d, w);
+			return;
+		}
+	}
+	c = grow(s, e->clients, e->nclients, sizeof(*c), s->nclients,
+	    EXPORTS_CLIENTS_MAX, "clients", w);
+	if (c == NULL)
+		return;
+	e->clients = c;
+	c += e->nclients;
+	c->text = strdup(w->text);
+	if (c->text == NULL) {
+		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		    "out of memory");
+		return;
+	}
+	c->any = any;
+	c->net = *net;
+	c->plen = plen;
+	c->line = w->line;
+	c->column = w->column;
+	c->options = d->options;
+	e->nclients++;
+	s->nclients++;
+	(void)add_aliases(s, c, d, w);
+}
+
+/* What is odd about the options of one client, taken together. */
+static void
+check_draft(struct parse *s, const struct exports_draft *d,
+    const struct word *w)
+{
+	const struct export_options *o = &d->options;
+
+	if (o->all_squash && o->no_root_squash)
+		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		    "\"%s\": no_root_squash has no effect with all_squash",
+		    w->text);
+	if (o->anonuid == 0)
+		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		    "\"%s\": anonuid=0 makes every squashed caller root",
+		    w->text);
+}
+
+static void
+set_fsid(struct parse *s, struct export *e, const struct exports_draft *d,
+    const struct word *w)
+{
+	if (!d->has_fsid)
+		return;
+	if (e->has_fsid && e->fsid != d->fsid)
+		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		    "\"%s\" has fsid=%u already: an export has one number",
+		    e->path, e->fsid);
+	e->has_fsid = true;
+	e->fsid = d->fsid;
+}
+
+/* host(options); e is NULL when the path was bad and only checks remain. */
+static bool
+parse_client(struct parse *s, struct export *e,
+    const struct exports_draft *defaults)
+{
+	static const struct addr nowhere;
+	struct exports_draft d;
+	struct exports_host h;
+	struct word w, junk;
+	size_t i;
+	bool fits;
+
+	fits = read_word(s, &w, "()");
+	if (!exports_draft_copy(&d, defaults)) {
+		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
+		    "out of memory");
+		return false;
+	}
+	if (s->lx.c == '(') {
+		lex_next(s);
+		read_options(s, &d, ",)");
+		if (s->lx.c != ')') {
+			exports_report(&s->p, EXPORTS_ERROR, s->lx.line,
+			    s->lx.column,
+			    "\")\" expected: options have no blanks between "
+			    "them and end with \")\"");
+			skip_line(s); /* what follows is anybody's guess */
+		} else {
+			lex_next(s);
+		}
+	}
+	if (!at_line_end(s) && s->lx.c != ' ' && read_word(s, &junk, ""))
+		exports_report(&s->p, EXPORTS_ERROR, junk.line, junk.column,
+		    "a blank is missing before \"%s\"", junk.text);
+	if (fits && exports_host(&s->p, &h, w.text, w.line, w.column) &&
+	    e != NULL) {
+		check_draft(s, &d, &w);
+		set_fsid(s, e, &d, &w);
+		if (h.any)
+			add_client(s, e, &w, true, &nowhere, 0, &d);
+		for (i = 0; i < h.n; i++)
+			add_client(s, e, &w, false, &h.net[i], h.plen[i], &d);
+	}
+	exports_draft_clear(&d);
+	return true;
+}
+
+/* Everything behind the path; returns how many clients were written. */
+static size_t
+parse_clients(struct parse *s, struct export *e)
+{
+	struct exports_draft defaults;
+	struct word junk;
+	size_t n = 0;
+
+	exports_draft_init(&defaults);
+	for (;;) {
+		skip_blanks(s);
+		if (at_line_end(s))
+			break;
+		if (s->lx.c == '-') {
+			lex_next(s);
+			read_options(s, &defaults, ",");
+			continue;
+		}
+		n++;
+		if (s->lx.c == '(') {
+			exports_report(&s->p, EXPORTS_ERROR, s->lx.line,
+			    s->lx.column,
+			    "options without a client: remove the blank before "
+			    "\"(\", or write \"*(\" for everybody");
+			(void)read_word(s, &junk, "");
+			continue;
+		}
+		if (!parse_client(s, e, &defaults))
+			break;
+	}
+	exports_draft_clear(&defaults);
+	return n;
+}
+
+static void
+parse_line(struct parse *s)
+{
+	char path[EXPORTS_PATH_MAX + 1];
+	struct export *e = NULL;
+	struct word w;
+	bool fits;
+
+	skip_blanks(s);
+	if (at_line_end(s))
+		return;
+	fits = read_word(s, &w, "");
+	if (fits && exports_clean_path(w.text, w.len, path)) {
+		e = find_or_add_export(s, path, &w);
+		if (e == NULL) {
+			skip_line(s);
+			return;
+		}
+	} else if (fits) {
+		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
+		    "\"%s\" is not an absolute path of at most %d bytes "
+		    "without \"..\"",
+		    w.text, EXPORTS_PATH_MAX);
+	}
+	if (parse_clients(s, e) == 0 && e != NULL)
+		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
+		    "\"%s\" has no client: write \"*\" to export it to "
+		    "everybody",
+		    w.text);
+}
+
+struct exports *
+exports_parse(const char *text, size_t len, const struct exports_hooks *hooks)
+{
+	struct parse s = {
+		.p = { .hooks = hooks },
+		.lx = { .text = text,
+		    .len = len,
+		    .next_line = 1,
+		    .next_column = 1 },
+	};
+
+	s.ex = calloc(1, sizeof(*s.ex));
+	if (s.ex == NULL) {
+		exports_report(&s.p, EXPORTS_ERROR, 1, 1, "out of memory");
+		return NULL;
+	}
+	if (len > EXPORTS_TEXT_MAX) {
+		exports_report(&s.p, EXPORTS_ERROR, 1, 1,
+		    "longer than %d bytes", EXPORTS_TEXT_MAX);
+		goto out;
+	}
+	for (lex_next(&s); s.lx.c != END; lex_next(&s)) {
+		parse_line(&s);
+		if (s.lx.c == END || s.full ||
+		    s.p.reports > EXPORTS_REPORTS_MAX)
+			break;
+	}
+	exports_finish(&s.p, s.ex);
+out:
+	if (s.p.failed) {
+		exports_free(s.ex);
+		return NULL;
+	}
+	return s.ex;
+}

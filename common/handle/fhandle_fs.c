@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Names files for handles: by the kernel's handle, by number, or by name. The
+ * only places that encode or decode kernel handles are here and in the broker.
+ * Runs in: mountd parent, nfsd broker; nfsd worker (identities only).
+ */
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "handle/fhandle_fs.h"
+#include "base/util.h"
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+#ifndef EXFAT_SUPER_MAGIC
+#define EXFAT_SUPER_MAGIC 0x2011BAB0
+#endif
+#ifndef AT_HANDLE_FID
+#define AT_HANDLE_FID 0x200
+#endif
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#define F2FS_MAGIC     0xF2F52010
+#define BCACHEFS_MAGIC 0xca451a4e
+#define ZFS_MAGIC      0x2fc12fc1
+/* From here on FAT's types name a place on the medium (nfs=nostale_ro). */
+#define FAT_LASTING_TYPE 0x70
+
+#define HANDLE_ROOM 128 /* MAX_HANDLE_SZ */
+
+/* Where the kernel's handles do not last, and what names files instead. */
+static const struct {
+	uint32_t magic;
+	enum fh_naming naming;
+	bool lasting_id; /* the kernel's handle still tells reuse apart */
+	const char *why;
+} special[] = {
+	{ FUSE_SUPER_MAGIC, FH_BY_INODE, false,
+	    "handles name the serving process's memory" },
+	{ OVERLAYFS_SUPER_MAGIC, FH_BY_INODE, true,
+	    "handles cannot be opened, numbers last" },
+	{ MSDOS_SUPER_MAGIC, FH_BY_NAME, false,
+	    "numbers are made up when a file is first seen" },
+	{ EXFAT_SUPER_MAGIC, FH_BY_NAME, false,
+	    "numbers are made up when a file is first seen" },
+};
+
+/* clang-format off */
+static const struct {
+	uint32_t magic;
+	unsigned int traits;
+} well_known[] = {
+	{ EXT4_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ XFS_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ BTRFS_SUPER_MAGIC,	 FH_FS_FAST | FH_FS_BIRTHS },
+	{ TMPFS_MAGIC,		 FH_FS_FAST | FH_FS_BIRTHS },
+	{ F2FS_MAGIC,		 FH_FS_FAST | FH_FS_BIRTHS },
+	{ BCACHEFS_MAGIC,	 FH_FS_FAST | FH_FS_VAGUE },
+	{ MSDOS_SUPER_MAGIC,	 FH_FS_VAGUE },
+	{ EXFAT_SUPER_MAGIC,	 FH_FS_VAGUE },
+	{ ZFS_MAGIC,		 FH_FS_FAST },
+	{ OVERLAYFS_SUPER_MAGIC, FH_FS_FAST },
+	{ RAMFS_MAGIC,		 FH_FS_FAST },
+};
+/* clang-format on */
+
+unsigned int
+fh_fs_traits(const struct fh_fs *fs)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(well_known); i++)
+		if (well_known[i].magic == fs->magic)
+			return well_known[i].traits;
+	return 0;
+}
+
+struct kernel_handle {
+	struct file_handle head;
+	uint8_t room[HANDLE_ROOM];
+};
+
+/* Encodes; returns the length of the handle or 0. */
+static unsigned int
+encode(int dirfd, const char *name, int flags, struct kernel_handle *h,
+    int *mount)
+{
+	h->head.handle_bytes = HANDLE_ROOM;
+	if (*name == '\0')
+		flags |= AT_EMPTY_PATH;
+	if (name_to_handle_at(dirfd, name, &h->head, mount, flags) == -1)
+		return 0;
+	return h->head.handle_bytes;
+}
+
+static const uint8_t *
+handle_bytes(const struct kernel_handle *h)
+{
+	return (const uint8_t *)h + offsetof(struct file_handle, f_handle);
+}
+
+/* Can this filesystem's handles be kept in ours, and may we open them? */
+static bool
+handles_serve(int root, uint32_t magic)
+{
+	struct kernel_handle h;
+	unsigned int len;
+	int dir, fd, mount; /* O_PATH is not enough to open by handle */
+
+	len = encode(root, "", 0, &h, &mount);
+	if (len == 0 || len > FH_INNER_MAX || len % 4 != 0 ||
+	    h.head.handle_type < 0 || h.head.handle_type > UINT8_MAX)
+		return false;
+	if (magic == MSDOS_SUPER_MAGIC && h.head.handle_type < FAT_LASTING_TYPE)
+		return false;
+	dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open_by_handle_at(dir, &h.head, O_PATH | O_CLOEXEC);
+	if (dir != -1)
+		close(dir);
+	if (fd != -1)
+		close(fd);
+	return fd != -1;
+}
+
+int
+fh_fs_probe(struct fh_fs *fs, int root)
+{
+	struct statfs sf;
+	enum fh_naming other = FH_BY_INODE;
+	size_t i;
+
+	if (fstatfs(root, &sf) == -1)
+		return -1;
+	fs->magic = (uint32_t)sf.f_type;
+	fs->naming = FH_BY_HANDLE;
+	for (i = 0; i < nitems(special); i++)
+		if (special[i].magic == fs->magic) {
+			other = special[i].naming;
+			if (fs->magic != MSDOS_SUPER_MAGIC)
+				fs->naming = other;
+		}
+	if (fs->naming == FH_BY_HANDLE && !handles_serve(root, fs->magic))
+		fs->naming = other;
+	return 0;
+}
+
+uint64_t
+fh_fs_mount(int fd)
+{
+	struct statx sx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &sx) == -1 ||
+	    (sx.stx_mask & STATX_MNT_ID) == 0)
+		return 0;
+	return sx.stx_mnt_id;
+}
+
+int
+fh_fs_root(const struct fh_fs *fs, int root, uint16_t export_id, bool utf16,
+    struct fh_plain *plain)
+{
+	struct fh_id id;
+
+	if (fs->naming != FH_BY_NAME)
+		return fh_fs_plain(fs, root, export_id, utf16, 0, plain);
+	fh_fs_name_id(NULL, "", &id);
+	fh_fs_from_id(&id, export_id, utf16, plain);
+	return 0;
+}
+
+static int
+kernel_plain(int fd, uint16_t export_id, uint64_t mount_id,
+    struct fh_plain *plain)
+{
+	struct fh_plain p = { .kind = FH_KERNEL, .export_id = export_id };
+	struct kernel_handle h;
+	unsigned int len;
+	int mount;
+
+	len = encode(fd, "", 0, &h, &mount);
+	if (len == 0)
+		return -1;
+	if (len > FH_INNER_MAX || len % 4 != 0 || h.head.handle_type < 0 ||
+	    h.head.handle_type > UINT8_MAX) {
+		errno = EOVERFLOW;
+		return -1;
+	}
+	if (mount_id != 0 && (uint64_t)(unsigned int)mount != mount_id) {
+		errno = EXDEV;
+		return -1;
+	}
+	p.len = (uint8_t)len;
+	p.type = (uint8_t)h.head.handle_type;
+	memcpy(p.inner, handle_bytes(&h), len);
+	*plain = p;
+	return 0;
+}
+
+int
+fh_fs_plain(const struct fh_fs *fs, int fd, uint16_t export_id, bool utf16,
+    uint64_t mount_id, struct fh_plain *plain)
+{
+	struct fh_id id;
+
+	if (fs->naming == FH_BY_HANDLE && !utf16)
+		return kernel_plain(fd, export_id, mount_id, plain);
+	if (fs->naming == FH_BY_NAME) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	if (mount_id != 0 && fh_fs_mount(fd) != mount_id) {
+		errno = EXDEV;
+		return -1;
+	}
+	if (fh_fs_id(fs, fd, "", &id) == -1)
+		return -1;
+	fh_fs_from_id(&id, export_id, utf16, plain);
+	return 0;
+}
+
+/* 64 bits over what tells two files with the same number apart. */
+static uint64_t
+digest(const void *data, size_t len)
+{
+	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern identity";
+	uint64_t sum;
+	uint8_t out[crypto_shorthash_BYTES];
+
+	crypto_shorthash(out, data, len, key);
+	memcpy(&sum, out, sizeof(sum));
+	return sum;
+}
+
+/* Does the kernel's handle tell a reused number apart for good? */
+static bool
+has_lasting_id(uint32_t magic)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(special); i++)
+		if (special[i].magic == magic)
+			return special[i].lasting_id;
+	return true;
+}
+
+/*
+ * The kernel's handle holds a generation number that changes with each use of
+ * an inode; AT_HANDLE_FID gives it also where it could not be opened. Without
+ * one the time of birth serves, at least the type.
+ */
+static uint64_t
+check_of(const struct fh_fs *fs, int dirfd, const char *name,
+    const struct statx *sx)
+{
+	struct kernel_handle h;
+	unsigned int len;
+	struct {
+		int64_t seconds;
+		uint32_t nanoseconds;
+		uint32_t type;
+	} born = { 0, 0, sx->stx_mode & S_IFMT };
+	int mount;
+
+	if (has_lasting_id(fs->magic)) {
+		len = encode(dirfd, name, 0, &h, &mount);
+		if (len == 0)
+			len = encode(dirfd, name, AT_HANDLE_FID, &h, &mount);
+		if (len != 0)
+			return digest(handle_bytes(&h), len);
+	}
+	if ((sx->stx_mask & STATX_BTIME) != 0) {
+		born.seconds = sx->stx_btime.tv_sec;
+		born.nanoseconds = sx->stx_btime.tv_nsec;
+	}
+	return digest(&born, sizeof(born));
+}
+
+int
+fh_fs_id(const struct fh_fs *fs, int dirfd, const char *name, struct fh_id *id)
+{
+	struct statx sx;
+	uint64_t number, check;
+
+	if (statx(dirfd, name,
+		AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		STATX_INO | STATX_TYPE | STATX_BTIME, &sx) == -1)
+		return -1;
+	number = sx.stx_ino;
+	check = check_of(fs, dirfd, name, &sx);
+	memcpy(id->bytes, &number, sizeof(number));
+	memcpy(id->bytes + sizeof(number), &check, sizeof(check));
+	return 0;
+}
+
+void
+fh_fs_name_id(const struct fh_id *parent, const char *name, struct fh_id *id)
+{
+	crypto_generichash_state state;
+
+	crypto_generichash_init(&state, NULL, 0, FH_ID_SIZE);
+	if (parent != NULL) {
+		crypto_generichash_update(&state, parent->bytes, FH_ID_SIZE);
+		crypto_generichash_update(&state, (const uint8_t *)name,
+		    strlen(name));
+	}
+	crypto_generichash_final(&state, id->bytes, FH_ID_SIZE);
+}
+
+void
+fh_fs_from_id(const struct fh_id *id, uint16_t export_id, bool utf16,
+    struct fh_plain *plain)
+{
+	struct fh_plain p = { .kind = utf16 ? FH_PLAYER : FH_INODE,
+		.utf16 = utf16,
+		.export_id = export_id };
+	uint64_t brief = fh_fs_short(id);
+
+	if (utf16) {
+		p.len = FH_PLAYER_ID;
+		memcpy(p.inner, &brief, FH_PLAYER_ID);
+	} else {
+		p.len = FH_ID_SIZE;
+		memcpy(p.inner, id->bytes, FH_ID_SIZE);
+	}
+	*plain = p;
+}
+
+bool
+fh_fs_is(const struct fh_plain *plain, const struct fh_id *id)
+{
+	if (plain->kind == FH_INODE && plain->len == FH_ID_SIZE)
+		return memcmp(plain->inner, id->bytes, FH_ID_SIZE) == 0;
+	return plain->kind == FH_PLAYER &&
+	    fh_fs_short_of(plain) == fh_fs_short(id);
+}
+
+uint64_t
+fh_fs_short(const struct fh_id *id)
+{
+	uint64_t sum = digest(id->bytes, FH_ID_SIZE);
+	uint64_t brief = 0;
+
+	memcpy(&brief, &sum, FH_PLAYER_ID);
+	return brief == 0 ? 1 : brief;
+}
+
+uint64_t
+fh_fs_short_of(const struct fh_plain *plain)
+{
+	struct fh_id id;
+	uint64_t brief = 0;
+
+	if (plain->kind == FH_PLAYER)
+		memcpy(&brief, plain->inner, FH_PLAYER_ID);
+	else if (plain->kind == FH_INODE && plain->len == FH_ID_SIZE) {
+		memcpy(id.bytes, plain->inner, FH_ID_SIZE);
+		brief = fh_fs_short(&id);
+	}
+	return brief;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Start-up verbs: who to be, background, ready, drop, signals. The only home
+ * of setresuid, setresgid and setgroups outside nfsd's per-request switch.
+ * Runs in: the first process of each daemon; drop and signals in all.
+ */
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "process/daemon.h"
+#include "base/log.h"
+#include "process/notify.h"
+#include "confine/sandbox.h"
+
+#define EVENTS_MAX 8 /* signals and the watchdog; they live as long as we */
+
+static struct event *events[EVENTS_MAX];
+static size_t nevents;
+static bool detached;
+static int starter = -1; /* the process that waits for daemon_ready() */
+
+void
+daemon_identity(struct daemon *d)
+{
+	struct passwd *pw;
+
+	d->rootless = geteuid() != 0;
+	errno = 0;
+	pw = getpwnam(d->user);
+	if (d->rootless) {
+		/* nothing to become: a given -u may only name ourselves */
+		if (pw != NULL && pw->pw_uid != geteuid())
+			log_debug("not root: running as uid %u, not as %s",
+			    (unsigned int)geteuid(), d->user);
+		d->uid = geteuid();
+		d->gid = getegid();
+		return;
+	}
+	if (pw == NULL)
+		fatalx("user \"%s\" does not exist: run \"systemd-sysusers "
+		       "tern.conf\" or \"useradd --system --no-create-home "
+		       "--shell /usr/sbin/nologin %s\", or name another "
+		       "with -u",
+		    d->user, d->user);
+	if (pw->pw_uid == 0)
+		fatalx("user \"%s\" is root: name an unprivileged user "
+		       "with -u",
+		    d->user);
+	d->uid = pw->pw_uid;
+	d->gid = pw->pw_gid;
+}
+
+/* Exits as the daemon fares: 0 when it says it is ready. */
+static void NO_RETURN
+wait_for_ready(const struct daemon *d, int fd)
+{
+	ssize_t n;
+	char byte;
+
+	do
+		n = read(fd, &byte, 1);
+	while (n == -1 && errno == EINTR);
+	if (n != 1)
+		fatalx("%s did not start: the system log says why, or start "
+		       "it with -d",
+		    d->name);
+	_exit(0);
+}
+
+void
+daemon_detach(const struct daemon *d)
+{
+	int fd[2], null;
+
+	if (!d->foreground) {
+		if (pipe2(fd, O_CLOEXEC) == -1)
+			fatal("pipe");
+		switch (fork()) {
+		case -1:
+			fatal("fork");
+		case 0:
+			break;
+		default:
+			(void)close(fd[1]);
+			wait_for_ready(d, fd[0]);
+		}
+		(void)close(fd[0]);
+		starter = fd[1];
+		if (setsid() == -1)
+			fatal("setsid");
+		log_to_syslog();
+		detached = true;
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (null == -1)
+			fatal("/dev/null");
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+		(void)dup2(null, STDERR_FILENO);
+		(void)close(null);
+	}
+	if (chdir("/") == -1)
+		fatal("/");
+	(void)umask(022);
+	sandbox_hide_memory();
+	notify_init();
+}
+
+bool
+daemon_is_detached(void)
+{
+	return detached;
+}
+
+static void
+keep(struct event *ev, const struct timeval *every)
+{
+	if (ev == NULL || nevents == EVENTS_MAX || event_add(ev, every) == -1)
+		fatalx("events of the daemon: out of memory");
+	events[nevents++] = ev;
+}
+
+static void
+feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+{
+	notify_watchdog();
+}
+
+struct event_base *
+daemon_events(void)
+{
+	struct event_base *base = event_base_new();
+
+	/* libevent would take poll(2) instead, and the filter end us. */
+	if (base == NULL || strcmp(event_base_get_method(base), "epoll") != 0)
+		fatalx("event loop: no epoll: out of memory or descriptors, or "
+		       "not in this kernel");
+	return base;
+}
+
+void
+daemon_ready(struct event_base *base, const struct daemon *d)
+{
+	uint64_t usec = notify_watchdog_usec();
+	struct timeval every = { .tv_sec = (time_t)(usec / 1000000),
+		.tv_usec = (suseconds_t)(usec % 1000000) };
+
+	if (starter != -1) {
+		(void)!write(starter, "", 1);
+		(void)close(starter);
+		starter = -1;
+	}
+	notify_ready();
+	log_debug("%s is ready", d->name);
+	if (usec == 0)
+		return;
+	keep(event_new(base, -1, EV_PERSIST, feed_watchdog, NULL), &every);
+}
+
+void
+daemon_drop(uid_t uid, gid_t gid)
+{
+	uid_t r, e, s;
+	gid_t rg, eg, sg;
+
+	/* a plain user is already there, and may not even say so */
+	if (geteuid() != 0 && geteuid() == uid && getegid() == gid)
+		return;
+	if (setgroups(0, NULL) == -1)
+		fatal("setgroups (a container needs CAP_SETGID for this)");
+	if (setresgid(gid, gid, gid) == -1)
+		fatal("setresgid %u", (unsigned int)gid);
+	if (setresuid(uid, uid, uid) == -1)
+		fatal("setresuid %u", (unsigned int)uid);
+	if (getresuid(&r, &e, &s) == -1 || r != uid || e != uid || s != uid ||
+	    getresgid(&rg, &eg, &sg) == -1 || rg != gid || eg != gid ||
+	    sg != gid || getgroups(0, NULL) != 0)
+		fatalx("could not become uid %u", (unsigned int)uid);
+}
+
+/* Whose user id is that of the target may signal it: be that for a moment. */
+void
+daemon_kill(pid_t pid, uid_t uid)
+{
+	if (kill(pid, SIGKILL) == 0 || errno != EPERM)
+		return;
+	if (setresuid((uid_t)-1, uid, (uid_t)-1) == -1 ||
+	    kill(pid, SIGKILL) == -1)
+		log_warn("killing pid %d of uid %u", (int)pid,
+		    (unsigned int)uid);
+	if (setresuid((uid_t)-1, getuid(), (uid_t)-1) == -1)
+		fatal("setresuid back to %u", (unsigned int)getuid());
+}
+
+static void
+on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	const struct daemon_signals *s = arg;
+
+	notify_stopping();
+	s->stop(s->arg);
+}
+
+static void
+on_reload(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	const struct daemon_signals *s = arg;
+
+	notify_reloading();
+	s->reload(s->arg);
+	notify_ready();
+}
+
+static void
+on_stats(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	const struct daemon_signals *s = arg;
+
+	s->stats(s->arg);
+}
+
+static void
+watch_signal(struct event_base *base, int number, event_callback_fn run,
+    void *arg)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	if (run == NULL) {
+		(void)sigaction(number, &ignore, NULL);
+		return;
+	}
+	keep(evsignal_new(base, number, run, arg), NULL);
+}
+
+void
+daemon_signals(struct event_base *base, const struct daemon_signals *s)
+{
+	/* libevent wants a pointer it may write through; we do not */
+	union {
+		const struct daemon_signals *in;
+		void *out;
+	} arg = { .in = s };
+
+	watch_signal(base, SIGPIPE, NULL, NULL);
+	watch_signal(base, SIGTERM, s->stop != NULL ? on_stop : NULL, arg.out);
+	watch_signal(base, SIGINT, s->stop != NULL ? on_stop : NULL, arg.out);
+	watch_signal(base, SIGHUP, s->reload != NULL ? on_reload : NULL,
+	    arg.out);
+	watch_signal(base, SIGUSR1, s->stats != NULL ? on_stats : NULL,
+	    arg.out);
+}
+
+size_t
+daemon_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		return 256;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	return (size_t)limit.rlim_cur;
+}

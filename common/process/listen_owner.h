@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Who has a port, from /proc, for the message of a daemon that wants it.
+ * Runs in: the first process of each daemon, when it cannot start.
+ */
+#ifndef PROCESS_LISTEN_OWNER_H
+#define PROCESS_LISTEN_OWNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/addr.h"
+
+#define LISTEN_OWNER_MAX 400
+
+/* "taken by rpcbind (pid 12): stop it with ..., or choose ...". */
+void listen_owner(const struct addr *, bool udp, char *out, size_t size);
+
+#endif

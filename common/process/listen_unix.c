@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A unix socket at a path nobody else can prepare for us: the directory
+ * belongs to us or root and is closed to others' writing.
+ * Runs in: the first process of each daemon.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/listen.h"
+#include "base/log.h"
+
+/* The directory above: made when missing, refused when others may write. */
+static void
+check_directory(const char *path)
+{
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	if (slash == NULL || slash == path)
+		fatalx("%s: not an absolute path with a directory", path);
+	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+	if (mkdir(dir, 0755) == -1 && errno != EEXIST)
+		fatal("%s: cannot make the directory of the socket", dir);
+	if (stat(dir, &st) == -1 || !S_ISDIR(st.st_mode))
+		fatalx("%s: not a directory", dir);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		fatalx("%s: belongs to uid %u, who could replace our socket "
+		       "(chown %u %s)",
+		    dir, (unsigned int)st.st_uid, (unsigned int)geteuid(), dir);
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
+	    (st.st_mode & S_ISVTX) == 0)
+		fatalx("%s: others may write to it and replace our socket "
+		       "(chmod go-w %s)",
+		    dir, dir);
+}
+
+/* Does somebody answer there? */
+static bool
+is_alive(const struct sockaddr_un *sun)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool alive;
+
+	if (fd == -1)
+		fatal("unix socket");
+	alive = connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) == 0 ||
+	    errno == EAGAIN;
+	(void)close(fd);
+	return alive;
+}
+
+static void
+clear_path(const struct sockaddr_un *sun)
+{
+	const char *path = sun->sun_path;
+	struct stat st;
+
+	if (lstat(path, &st) == -1) {
+		if (errno == ENOENT)
+			return;
+		fatal("%s", path);
+	}
+	if (!S_ISSOCK(st.st_mode))
+		fatalx("%s: exists and is no socket: remove it or name "
+		       "another path",
+		    path);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		fatalx("%s: belongs to uid %u: remove it", path,
+		    (unsigned int)st.st_uid);
+	if (is_alive(sun))
+		fatalx("%s: somebody serves this socket already: stop it or "
+		       "name another path",
+		    path);
+	if (unlink(path) == -1)
+		fatal("%s: cannot remove the old socket", path);
+}
+
+int
+listen_unix(const char *path, mode_t mode)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	mode_t mask;
+	int fd;
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		fatalx("%s: longer than %zu bytes, the limit of a unix socket",
+		    path, sizeof(sun.sun_path) - 1);
+	(void)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	check_directory(path);
+	clear_path(&sun);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd == -1)
+		fatal("unix socket");
+	mask = umask(0777); /* nobody connects before the mode is right */
+	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1)
+		fatal("%s: bind", path);
+	(void)umask(mask);
+	if (chmod(path, mode) == -1)
+		fatal("%s: chmod", path);
+	if (listen(fd, LISTEN_BACKLOG) == -1)
+		fatal("%s: listen", path);
+	return fd;
+}

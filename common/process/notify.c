@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * sd_notify(3) without the library: one connected datagram socket.
+ * Runs in: the first process of each daemon.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/notify.h"
+
+static int notify_fd = -1;
+static uint64_t watchdog_usec;
+
+/* A manager may name another process as the one to be watched. */
+static void
+read_watchdog(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC");
+	const char *pid = getenv("WATCHDOG_PID");
+
+	if (usec == NULL)
+		return;
+	if (pid == NULL || strtoll(pid, NULL, 10) == (long long)getpid())
+		watchdog_usec = strtoull(usec, NULL, 10);
+}
+
+void
+notify_init(void)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	const char *path = getenv("NOTIFY_SOCKET");
+	size_t len = path != NULL ? strlen(path) : 0;
+
+	read_watchdog();
+	if (len > 1 && len < sizeof(sun.sun_path) &&
+	    (path[0] == '/' || path[0] == '@')) {
+		memcpy(sun.sun_path, path, len);
+		if (path[0] == '@') /* abstract: no terminator counts */
+			sun.sun_path[0] = '\0';
+		notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (notify_fd != -1 &&
+		    connect(notify_fd, (struct sockaddr *)&sun,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+			    len)) == -1) {
+			(void)close(notify_fd);
+			notify_fd = -1;
+		}
+	}
+	(void)unsetenv("NOTIFY_SOCKET");
+	(void)unsetenv("WATCHDOG_USEC");
+	(void)unsetenv("WATCHDOG_PID");
+}
+
+/* The manager's fault is not ours: a failed message changes nothing. */
+static void
+tell(const char *text)
+{
+	if (notify_fd != -1)
+		(void)!write(notify_fd, text, strlen(text));
+}
+
+void
+notify_ready(void)
+{
+	tell("READY=1");
+}
+
+/* Type=notify-reload matches this against its own request by the clock. */
+void
+notify_reloading(void)
+{
+	char text[96];
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
+	    (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	tell(text);
+}
+
+void
+notify_stopping(void)
+{
+	tell("STOPPING=1");
+}
+
+void
+notify_watchdog(void)
+{
+	tell("WATCHDOG=1");
+}
+
+uint64_t
+notify_watchdog_usec(void)
+{
+	/* half of what is allowed, as sd_watchdog_enabled(3) advises */
+	return watchdog_usec / 2;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The command line: one table of the flags all daemons share, one per daemon
+ * of its own, the same for -o settings. Usage is printed from the tables.
+ * Runs in: the first process of each daemon.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/daemon.h"
+#include "base/log.h"
+#include "base/number.h"
+
+#define OPTIONS_MAX 48
+#define LONG_ONLY   0x100 /* getopt's value for a row without a letter */
+
+/* Both tables, with what their set functions want. */
+struct options {
+	struct daemon *d;
+	const struct daemon_spec *spec;
+	const struct daemon_option *rows[OPTIONS_MAX];
+	void *args[OPTIONS_MAX];
+	size_t n;
+};
+
+/* "addr", "addr@port"; "::" and "0.0.0.0" are wildcards. */
+static const char *
+set_address(void *arg, const char *value)
+{
+	static const uint8_t zero[16];
+	struct daemon *d = arg;
+	struct daemon_listen *l = &d->listens[d->nlistens];
+	const char *at = strchr(value, '@'), *wrong;
+	char text[ADDR_STRLEN];
+	long long port = 0;
+	size_t len = at != NULL ? (size_t)(at - value) : strlen(value);
+
+	if (d->nlistens == DAEMON_LISTEN_MAX)
+		return "too many addresses";
+	if (len >= sizeof(text))
+		return "not an IPv4 or IPv6 address";
+	memcpy(text, value, len);
+	text[len] = '\0';
+	if (!addr_parse(&l->at, text))
+		return "not an IPv4 or IPv6 address";
+	if (at != NULL) {
+		wrong = number_read(at + 1, 1, 65535, &port);
+		if (wrong != NULL)
+			return "the port behind @ is not 1-65535";
+		l->at.port = (uint16_t)port;
+	}
+	l->any = memcmp(l->at.bytes, zero, sizeof(zero)) == 0;
+	d->nlistens++;
+	return NULL;
+}
+
+static const char *
+set_foreground(void *arg, const char *value UNUSED)
+{
+	((struct daemon *)arg)->foreground = true;
+	return NULL;
+}
+
+static const char *
+set_exports(void *arg, const char *value)
+{
+	((struct daemon *)arg)->exports_file = value;
+	return NULL;
+}
+
+static const char *
+set_key(void *arg, const char *value)
+{
+	((struct daemon *)arg)->key_file = value;
+	return NULL;
+}
+
+static const char *
+set_check(void *arg, const char *value UNUSED)
+{
+	((struct daemon *)arg)->check_only = true;
+	return NULL;
+}
+
+static const char *
+set_port(void *arg, const char *value)
+{
+	const char *wrong;
+	long long port;
+
+	wrong = number_read(value, 0, 65535, &port);
+	if (wrong == NULL)
+		((struct daemon *)arg)->port = (uint16_t)port;
+	return wrong;
+}
+
+static const char *
+set_no_register(void *arg, const char *value UNUSED)
+{
+	((struct daemon *)arg)->no_register = true;
+	return NULL;
+}
+
+static const char *
+set_socket(void *arg, const char *value)
+{
+	((struct daemon *)arg)->socket = value;
+	return value[0] == '/' ? NULL : "not an absolute path";
+}
+
+static const char *
+set_user(void *arg, const char *value)
+{
+	((struct daemon *)arg)->user = value;
+	return value[0] != '\0' ? NULL : "empty";
+}
+
+static const char *
+set_verbose(void *arg, const char *value UNUSED)
+{
+	((struct daemon *)arg)->verbose++;
+	return NULL;
+}
+
+static const char *
+set_strict(void *arg, const char *value UNUSED)
+{
+	((struct daemon *)arg)->strict = true;
+	return NULL;
+}
+
+/* clang-format off */
+static const struct daemon_option shared_options[] = {
+	{ 'a', "address", "addr[@port]", "listen here; repeatable", set_address },
+	{ 'd', "foreground", NULL, "stay in the foreground, log to stderr", set_foreground },
+	{ 'n', "check", NULL, "check the configuration and exit", set_check },
+	{ 'p', "port", "port", "listen on this port, UDP and TCP", set_port },
+	{ 's', "socket", "path", "portmapd's registration socket", set_socket },
+	{ 'u', "user", "user", "run as this user", set_user },
+	{ 'v', "verbose", NULL, "more detail; twice: every request", set_verbose },
+};
+
+static const struct daemon_option exports_options[] = {
+	{ 'R', "no-register", NULL, "do not register with a portmapper", set_no_register },
+	{ 'f', "exports", "file", "exports file", set_exports },
+	{ 'k', "key", "file", "handle key", set_key },
+};
+
+static const struct daemon_option shared_settings[] = {
+	{ 0, "strict", NULL, "refuse to start unless the whole sandbox is in force", set_strict },
+};
+/* clang-format on */
+
+static void
+add_rows(struct options *o, const struct daemon_option *rows, size_t n,
+    void *arg)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (o->n == OPTIONS_MAX)
+			fatalx("options: more than OPTIONS_MAX rows");
+		o->rows[o->n] = &rows[i];
+		o->args[o->n++] = arg;
+	}
+}
+
+static void
+print_row(FILE *to, const struct daemon_option *row, const char *lead)
+{
+	const char *value = row->value != NULL ? row->value : "";
+	const char *joint = *value == '\0' ? "" : *lead == '-' ? " " : "=";
+	char letter[8] = "", left[96];
+
+	if (row->letter != 0)
+		(void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	(void)snprintf(left, sizeof(left), "%s%s%s%s%s", letter, lead,
+	    row->name, joint, value);
+	(void)fprintf(to, "  %-34s %s\n", left, row->help);
+}
+
+static void
+print_usage(FILE *to, const struct options *o)
+{
+	const struct daemon_spec *spec = o->spec;
+	size_t i;
+
+	(void)fprintf(to, "usage: %s [options]%s%s\n", spec->name,
+	    spec->operands != NULL ? " " : "",
+	    spec->operands != NULL ? spec->operands : "");
+	for (i = 0; i < o->n; i++)
+		print_row(to, o->rows[i], "--");
+	(void)fprintf(to,
+	    "  -V, --version\n  -h, --help\n"
+	    "  -o, --option name[=value], one of:\n");
+	for (i = 0; i < nitems(shared_settings); i++)
+		print_row(to, &shared_settings[i], "     ");
+	for (i = 0; i < spec->nsettings; i++)
+		print_row(to, &spec->settings[i], "     ");
+}
+
+static void NO_RETURN
+usage_error(const struct options *o)
+{
+	(void)fprintf(stderr, "%s: try \"%s --help\" or %s(8)\n", o->spec->name,
+	    o->spec->name, o->spec->name);
+	exit(1);
+}
+
+static void
+apply(const struct options *o, const struct daemon_option *row, void *arg,
+    const char *what, const char *value)
+{
+	const char *wrong = row->set == NULL ?
+	    o->spec->set_limit(o->spec->limits, row->name, value) :
+	    row->set(arg, value);
+
+	if (wrong == NULL)
+		return;
+	if (value != NULL)
+		(void)fprintf(stderr, "%s: %s \"%s\": %s\n", o->spec->name,
+		    what, value, wrong);
+	else
+		(void)fprintf(stderr, "%s: %s: %s\n", o->spec->name, what,
+		    wrong);
+	usage_error(o);
+}
+
+static const struct daemon_option *
+find_setting(const struct daemon_option *rows, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* -o name[=value] */
+static void
+apply_setting(const struct options *o, const char *text)
+{
+	const struct daemon_spec *spec = o->spec;
+	const struct daemon_option *row;
+	const char *equal = strchr(text, '=');
+	char name[DAEMON_SETTING_MAX], what[DAEMON_SETTING_MAX + 8];
+	void *arg = o->d;
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+	    equal != NULL ? (int)(equal - text) : (int)strlen(text), text);
+	row = find_setting(shared_settings, nitems(shared_settings), name);
+	if (row == NULL) {
+		row = find_setting(spec->settings, spec->nsettings, name);
+		arg = spec->arg;
+	}
+	if (row == NULL)
+		(void)fprintf(stderr, "%s: -o %s: no such setting\n",
+		    spec->name, name);
+	else if ((row->value != NULL) != (equal != NULL))
+		(void)fprintf(stderr, "%s: -o %s: %s\n", spec->name, name,
+		    equal != NULL ? "takes no value" : "needs a value");
+	else {
+		(void)snprintf(what, sizeof(what), "-o %s", name);
+		apply(o, row, arg, what, equal != NULL ? equal + 1 : NULL);
+		return;
+	}
+	usage_error(o);
+}
+
+/* getopt's two tables from ours. */
+static void
+make_getopt(const struct options *o, char *letters, struct option *longs)
+{
+	static const struct option common[] = {
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "option", required_argument, NULL, 'o' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const struct daemon_option *row;
+	char *p = letters;
+	size_t i;
+
+	for (i = 0; i < o->n; i++) {
+		row = o->rows[i];
+		longs[i].name = row->name;
+		longs[i].has_arg =
+		    row->value != NULL ? required_argument : no_argument;
+		longs[i].flag = NULL;
+		longs[i].val =
+		    row->letter != 0 ? row->letter : LONG_ONLY + (int)i;
+		if (row->letter == 0)
+			continue;
+		*p++ = (char)row->letter;
+		if (row->value != NULL)
+			*p++ = ':';
+	}
+	memcpy(longs + o->n, common, sizeof(common));
+	memcpy(p, "Vho:", sizeof("Vho:"));
+}
+
+static void
+apply_letter(const struct options *o, int letter, const char *value)
+{
+	char what[DAEMON_SETTING_MAX];
+	size_t i;
+
+	for (i = 0; i < o->n; i++) {
+		const struct daemon_option *row = o->rows[i];
+
+		if (letter == LONG_ONLY + (int)i)
+			(void)snprintf(what, sizeof(what), "--%s", row->name);
+		else if (letter == row->letter)
+			(void)snprintf(what, sizeof(what), "-%c", letter);
+		else
+			continue;
+		apply(o, row, o->args[i], what, value);
+		return;
+	}
+	usage_error(o); /* getopt has said what is wrong */
+}
+
+static void
+check_result(const struct options *o)
+{
+	struct daemon *d = o->d;
+
+	if (d->noperands > o->spec->max_operands) {
+		(void)fprintf(stderr, "%s: unexpected argument \"%s\"\n",
+		    o->spec->name, d->operands[o->spec->max_operands]);
+		usage_error(o);
+	}
+	log_set_verbose(d->verbose);
+}
+
+void
+daemon_options(struct daemon *d, const struct daemon_spec *spec, int argc,
+    char *argv[])
+{
+	struct options o = { .d = d, .spec = spec };
+	struct option longs[OPTIONS_MAX + 4];
+	char letters[2 * OPTIONS_MAX + 8];
+	int c;
+
+	*d = (struct daemon){ .name = spec->name,
+		.user = spec->user,
+		.port = spec->port,
+		.socket = "/run/tern/portmap.sock",
+		.exports_file = "/etc/exports",
+		.key_file = "/var/lib/tern/handle.key" };
+	add_rows(&o, shared_options, nitems(shared_options), d);
+	if (spec->has_exports)
+		add_rows(&o, exports_options, nitems(exports_options), d);
+	add_rows(&o, spec->options, spec->noptions, spec->arg);
+	make_getopt(&o, letters, longs);
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (c == 'V') {
+			(void)printf("%s (tern) %s\n", spec->name,
+			    TERN_VERSION);
+			exit(0);
+		} else if (c == 'h') {
+			print_usage(stdout, &o);
+			exit(0);
+		} else if (c == 'o')
+			apply_setting(&o, optarg);
+		else
+			apply_letter(&o, c, optarg);
+	}
+	d->operands = argv + optind;
+	d->noperands = argc - optind;
+	check_result(&o);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The client side of registration, a machine of few states:
+ *
+ *	waiting   no connection; a timer tries again
+ *	calling   one SET or UNSET is on its way
+ *	resting   connected, nothing to say; readable means the other side is
+ *		  gone (a timer asks again for what was refused)
+ *	leaving   as calling, with UNSETs; then done
+ *
+ * A SET that is refused on the first connection of this process is tried once
+ * more after an UNSET: rpcbind keeps what a killed predecessor registered.
+ * Later connections do not do that, so two servers never fight over an entry.
+ * rpcbind may close a connection that is idle; then SET of what is already there
+ * succeeds and nothing is logged.
+ * Runs in: mountd parent, nfsd parent.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <netinet/in.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "process/listen.h"
+#include "base/log.h"
+#include "process/register.h"
+#include "rpc/msg.h"
+#include "rpc/uaddr.h"
+
+#define RPCB_PROG     100000
+#define RPCB_VERS     4
+#define RPCB_SET      1
+#define RPCB_UNSET    2
+#define LAST_FRAGMENT 0x80000000u
+#define STABLE_MS     1000 /* lived this long: not a flapping peer */
+
+enum state { REG_WAITING, REG_CALLING, REG_RESTING, REG_LEAVING };
+
+struct service {
+	uint32_t prog, vers;
+	enum netid netid;
+	struct uaddr at;
+	bool set; /* on this connection */
+};
+
+struct registration {
+	struct event_base *base;
+	const char *path;
+	struct service *services;
+	size_t n;
+	enum state state;
+	int fd;
+	struct event *io;
+	struct event *timer;
+	size_t at; /* which service is being worked on */
+	uint32_t proc; /* which call is on its way */
+	bool again; /* its SET follows an UNSET */
+	bool first; /* nothing was registered by us before */
+	bool said_waiting;
+	bool said_refused;
+	bool said_done;
+	unsigned int retry_ms;
+	uint64_t since_ms; /* all registered since */
+	uint32_t xid;
+	uint8_t in[4 + REGISTER_REPLY_MAX];
+	size_t inlen;
+	void (*done)(void *);
+	void *arg;
+};
+
+static void next_call(struct registration *);
+static void try_connect(struct registration *);
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void
+set_timer(struct registration *r, unsigned int ms)
+{
+	struct timeval tv = { .tv_sec = ms / 1000,
+		.tv_usec = (suseconds_t)(ms % 1000) * 1000 };
+
+	if (event_add(r->timer, &tv) == -1)
+		fatalx("registration: no timer");
+}
+
+/* Forgets the connection and what was registered through it. */
+static void
+disconnect(struct registration *r)
+{
+	size_t i;
+
+	if (r->io != NULL)
+		event_free(r->io);
+	if (r->fd != -1)
+		(void)close(r->fd);
+	r->io = NULL;
+	r->fd = -1;
+	for (i = 0; i < r->n; i++)
+		r->services[i].set = false;
+}
+
+/* Leaves; done is told by the timer, so never from inside register_stop(). */
+static void
+leave(struct registration *r)
+{
+	disconnect(r);
+	set_timer(r, 0);
+}
+
+/* The connection is of no use any more, or there is none: again, but not
+ * faster and faster against somebody who hangs up on us. */
+static void
+retry(struct registration *r)
+{
+	if (r->state == REG_LEAVING) {
+		leave(r);
+		return;
+	}
+	if (r->since_ms != 0 && now_ms() - r->since_ms >= STABLE_MS)
+		r->retry_ms = REGISTER_RETRY_MIN_MS;
+	r->since_ms = 0;
+	disconnect(r);
+	r->state = REG_WAITING;
+	set_timer(r, r->retry_ms);
+	r->retry_ms *= 2;
+	if (r->retry_ms > REGISTER_RETRY_MAX_MS)
+		r->retry_ms = REGISTER_RETRY_MAX_MS;
+}
+
+static void
+wait_for_portmapper(struct registration *r, const char *reason)
+{
+	if (!r->said_waiting && r->state != REG_LEAVING)
+		log_info(
+		    "waiting for the portmapper at %s: %s (start portmapd, or use -s or -R)",
+		    r->path, reason);
+	r->said_waiting = true;
+	r->said_done = false;
+	retry(r);
+}
+
+/* One call in one record; a local socket takes it whole or is broken. */
+static void
+send_call(struct registration *r, uint32_t proc)
+{
+	const struct service *s = &r->services[r->at];
+	struct rpc_head head = { .prog = RPCB_PROG, .vers = RPCB_VERS };
+	char text[UADDR_STRLEN], owner[16];
+	uint8_t buf[512];
+	struct xdr_out x;
+
+	head.xid = ++r->xid;
+	head.proc = r->proc = proc;
+	(void)snprintf(owner, sizeof(owner), "%u", (unsigned int)geteuid());
+	xdr_out_init(&x, buf, sizeof(buf));
+	xdr_put_u32(&x, 0);
+	rpc_put_call(&x, &head, NULL);
+	xdr_put_u32(&x, s->prog);
+	xdr_put_u32(&x, s->vers);
+	xdr_put_string(&x, netid_rows[s->netid].name);
+	xdr_put_string(&x, uaddr_print(&s->at, text));
+	xdr_put_string(&x, owner);
+	xdr_patch_u32(&x, 0, LAST_FRAGMENT | (uint32_t)(x.len - 4));
+	if (x.failed)
+		fatalx("registration: call too long");
+	r->inlen = 0;
+	if (send(r->fd, buf, x.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)x.len)
+		retry(r);
+	else if (r->state != REG_LEAVING)
+		set_timer(r, REGISTER_CALL_MS);
+}
+
+static void
+say_refused(struct registration *r)
+{
+	const struct service *s = &r->services[r->at];
+
+	if (!r->said_refused)
+		log_warnx(
+		    "portmapper at %s refuses program %u version %u on %s: another server holds it, or this user may not (portmapd: -o register=user:program)",
+		    r->path, s->prog, s->vers, netid_rows[s->netid].name);
+	r->said_refused = true;
+}
+
+bool
+register_is_done(const struct registration *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (!r->services[i].set)
+			return false;
+	return true;
+}
+
+/* Nothing more to say on this connection for now. */
+static void
+rest(struct registration *r)
+{
+	r->state = REG_RESTING;
+	(void)event_del(r->timer);
+	if (r->since_ms == 0)
+		r->since_ms = now_ms();
+	r->first = false;
+	if (!register_is_done(r)) {
+		set_timer(r, REGISTER_REFUSED_MS);
+		return;
+	}
+	if (!r->said_done)
+		log_info("registered with the portmapper at %s", r->path);
+	r->said_done = true;
+	r->said_waiting = r->said_refused = false;
+}
+
+/* The answer to the call that was on its way. */
+static void
+take_answer(struct registration *r, bool yes)
+{
+	struct service *s = &r->services[r->at];
+
+	if (r->state == REG_LEAVING) {
+		/* It may have been a SET that was on its way. */
+		s->set = r->proc == RPCB_SET && yes;
+		r->at = 0;
+		next_call(r);
+		return;
+	}
+	if (r->proc == RPCB_UNSET) {
+		r->again = true;
+		send_call(r, RPCB_SET);
+		return;
+	} else if (yes) {
+		s->set = true;
+	} else if (r->first && !r->again) {
+		send_call(r, RPCB_UNSET);
+		return;
+	} else {
+		say_refused(r);
+	}
+	r->at++;
+	next_call(r);
+}
+
+/* The next service that is not as it should be. */
+static void
+next_call(struct registration *r)
+{
+	bool leaving = r->state == REG_LEAVING;
+
+	r->again = false;
+	while (r->at < r->n && r->services[r->at].set != leaving)
+		r->at++;
+	if (r->at < r->n)
+		send_call(r, leaving ? RPCB_UNSET : RPCB_SET);
+	else if (leaving)
+		leave(r);
+	else
+		rest(r);
+}
+
+/* A whole reply is there: true, and *yes is what it says. */
+static bool
+get_answer(const struct registration *r, bool *yes, const char **bad)
+{
+	struct xdr_in x;
+	uint32_t mark, xid = 0;
+
+	*bad = NULL;
+	if (r->inlen < 4)
+		return false;
+	xdr_in_init(&x, r->in, r->inlen);
+	mark = xdr_get_u32(&x);
+	if ((mark & LAST_FRAGMENT) == 0 ||
+	    (mark & ~LAST_FRAGMENT) > REGISTER_REPLY_MAX) {
+		*bad = "its reply is no answer to a registration";
+		return false;
+	}
+	if (x.left < (mark & ~LAST_FRAGMENT))
+		return false;
+	if ((*bad = rpc_get_reply(&x, &xid)) != NULL)
+		return false;
+	*yes = xdr_get_bool(&x);
+	if (x.failed || x.left != 0 || xid != r->xid)
+		*bad = "its reply does not belong to the call";
+	return *bad == NULL;
+}
+
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct registration *r = arg;
+	const char *bad;
+	bool yes = false;
+	ssize_t n;
+
+	(void)what;
+	n = recv(fd, r->in + r->inlen, sizeof(r->in) - r->inlen, MSG_DONTWAIT);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || r->state == REG_RESTING) {
+		log_debug("portmapper at %s: connection closed", r->path);
+		retry(r);
+		return;
+	}
+	r->inlen += (size_t)n;
+	if (get_answer(r, &yes, &bad))
+		take_answer(r, yes);
+	else if (bad != NULL)
+		wait_for_portmapper(r, bad);
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct registration *r = arg;
+
+	(void)fd;
+	(void)what;
+	switch (r->state) {
+	case REG_WAITING:
+		try_connect(r);
+		break;
+	case REG_CALLING:
+		wait_for_portmapper(r, "it does not answer");
+		break;
+	case REG_RESTING:
+		r->state = REG_CALLING;
+		r->at = 0;
+		next_call(r);
+		break;
+	case REG_LEAVING:
+		disconnect(r);
+		r->done(r->arg);
+		break;
+	}
+}
+
+static void
+try_connect(struct registration *r)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	if (strlcpy(un.sun_path, r->path, sizeof(un.sun_path)) >=
+	    sizeof(un.sun_path)) {
+		wait_for_portmapper(r, "the path is too long");
+		return;
+	}
+	r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (r->fd == -1 ||
+	    connect(r->fd, (struct sockaddr *)&un, sizeof(un)) == -1) {
+		wait_for_portmapper(r, strerror(errno));
+		return;
+	}
+	r->io = event_new(r->base, r->fd, EV_READ | EV_PERSIST, on_readable, r);
+	if (r->io == NULL || event_add(r->io, NULL) == -1)
+		fatalx("registration: no event");
+	r->state = REG_CALLING;
+	r->at = 0;
+	next_call(r);
+}
+
+struct registration *
+register_new(struct event_base *base, const char *path)
+{
+	struct registration *r;
+
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		fatal("registration");
+	r->base = base;
+	r->path = path;
+	r->fd = -1;
+	r->first = true;
+	r->retry_ms = REGISTER_RETRY_MIN_MS;
+	r->timer = evtimer_new(base, on_timer, r);
+	if (r->timer == NULL)
+		fatalx("registration: no timer");
+	return r;
+}
+
+bool
+register_add(struct registration *r, uint32_t prog, uint32_t vers, bool udp,
+    const struct addr *at)
+{
+	struct service *s;
+
+	if (r->n == REGISTER_SERVICES_MAX)
+		return false;
+	s = reallocarray(r->services, r->n + 1, sizeof(*s));
+	if (s == NULL)
+		return false;
+	r->services = s;
+	s += r->n;
+	memset(s, 0, sizeof(*s));
+	s->prog = prog;
+	s->vers = vers;
+	s->netid = uaddr_netid_of(at->family, udp ? IPPROTO_UDP : IPPROTO_TCP);
+	s->at.kind = UADDR_INET;
+	s->at.at = *at;
+	if (!uaddr_fits(&s->at, s->netid))
+		return false;
+	r->n++;
+	return true;
+}
+
+void
+register_program(struct registration *r, const struct rpc_prog *prog,
+    const struct listen_set *set)
+{
+	uint32_t v;
+	size_t i;
+
+	for (i = 0; i < set->n; i++)
+		for (v = 0; v < prog->nvers; v++)
+			if (!register_add(r, prog->prog, prog->vers[v].vers,
+				set->list[i].udp, &set->list[i].at))
+				fatalx("%s: too many addresses to register: "
+				       "use fewer -a, or -R",
+				    prog->name);
+}
+
+void
+register_start(struct registration *r)
+{
+	try_connect(r);
+}
+
+void
+register_stop(struct registration *r, void (*done)(void *), void *arg)
+{
+	enum state was = r->state;
+
+	r->done = done;
+	r->arg = arg;
+	r->state = REG_LEAVING;
+	set_timer(r, was == REG_WAITING ? 0 : REGISTER_STOP_MS);
+	/* While a call is on its way, its answer starts the farewell. */
+	if (was == REG_RESTING) {
+		r->at = 0;
+		next_call(r);
+	}
+}
+
+void
+register_free(struct registration *r)
+{
+	if (r == NULL)
+		return;
+	disconnect(r);
+	event_free(r->timer);
+	free(r->services);
+	free(r);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Becoming a role: the command line of a re-executed copy is "nfsd --role
+ * worker INDEX MASK SYSLOG VERBOSE", its ipc socket is descriptor 3, what it
+ * inherits descriptors 4 and up. Someone who types that by hand gets a process
+ * with his own rights and no parent.
+ * Runs in: every role; role_exec in the child of the parent that becomes one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/daemon.h"
+#include "base/log.h"
+#include "process/role.h"
+#include "process/role_exec.h"
+#include "confine/sandbox.h"
+
+#define ROLE_FLAG  "--role"
+#define ROLE_ABOVE 300 /* descriptors wait up here while 3 and up are filled */
+
+/* Positions in the command line of a role. */
+enum {
+	ARG_FLAG = 1,
+	ARG_NAME,
+	ARG_INDEX,
+	ARG_MASK,
+	ARG_SYSLOG,
+	ARG_VERBOSE,
+	ARG_COUNT
+};
+
+/* The terminal and the service manager signal the whole group; the parent
+ * decides for all. */
+static void
+ignore_signals(void)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1,
+		SIGPIPE };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	size_t i;
+
+	for (i = 0; i < nitems(numbers); i++)
+		(void)sigaction(numbers[i], &ignore, NULL);
+}
+
+static long long
+number(const char *text, long long max)
+{
+	const char *wrong;
+	long long n = strtonum(text, 0, max, &wrong);
+
+	if (wrong != NULL)
+		fatalx("--role is for internal use");
+	return n;
+}
+
+/* One letter for each descriptor: 'f' there, '-' none. */
+static void
+find_fds(struct role *role, const char *mask)
+{
+	int fd = ROLE_FDS_FIRST;
+	size_t i;
+
+	role->nfds = strlen(mask) - 1; /* the first letter is the channel */
+	role->channel = ROLE_CHANNEL;
+	if (role->nfds > ROLE_FDS_MAX ||
+	    fcntl(role->channel, F_SETFD, FD_CLOEXEC) == -1)
+		fatalx("--role is for internal use");
+	for (i = 0; i < role->nfds; i++) {
+		role->fds[i] = mask[i + 1] == '-' ? -1 : fd++;
+		if (role->fds[i] != -1 &&
+		    fcntl(role->fds[i], F_SETFD, FD_CLOEXEC) == -1)
+			fatal("inherited descriptor %zu", i);
+	}
+}
+
+static void
+become(struct role *role, char *argv[])
+{
+	role->index = (unsigned int)number(argv[ARG_INDEX], 4096);
+	if (argv[ARG_MASK][0] == '\0')
+		fatalx("--role is for internal use");
+	find_fds(role, argv[ARG_MASK]);
+	log_role(role->name);
+	log_set_verbose((int)number(argv[ARG_VERBOSE], 9));
+	if (number(argv[ARG_SYSLOG], 1) == 1)
+		log_to_syslog();
+	ignore_signals();
+	sandbox_dies_with_parent();
+}
+
+void
+role_dispatch(int argc, char *argv[], const struct role_row *rows, size_t n)
+{
+	static struct role role;
+	size_t i;
+
+	setproctitle_init(argc, argv, environ);
+	if (argc < 2 || strcmp(argv[ARG_FLAG], ROLE_FLAG) != 0)
+		return;
+	for (i = 0; i < n && argc == ARG_COUNT; i++) {
+		if (strcmp(rows[i].name, argv[ARG_NAME]) != 0)
+			continue;
+		role.name = rows[i].name;
+		become(&role, argv);
+		/* /proc/self/exe left "exe" as what pgrep sees */
+		(void)pthread_setname_np(pthread_self(), getprogname());
+		setproctitle("%s", role.name);
+		exit(rows[i].run(&role));
+	}
+	fatalx("--role is for internal use");
+}
+
+/* Moves every descriptor out of the way of the numbers they will have. */
+static bool
+lift_fds(int *fds, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (fds[i] == -1)
+			continue;
+		fds[i] = fcntl(fds[i], F_DUPFD, ROLE_ABOVE);
+		if (fds[i] == -1)
+			return false;
+	}
+	return true;
+}
+
+void
+role_exec(const char *name, unsigned int index, int channel, const int *fds,
+    size_t nfds)
+{
+	char flag[] = ROLE_FLAG, role[32], place[16], mask[ROLE_FDS_MAX + 2];
+	char syslog[2], verbose[16], program[64];
+	char *argv[] = { program, flag, role, place, mask, syslog, verbose,
+		NULL };
+	int all[ROLE_FDS_MAX + 1], to = ROLE_CHANNEL;
+	size_t i;
+
+	all[0] = channel;
+	memcpy(all + 1, fds, nfds * sizeof(int));
+	if (!lift_fds(all, nfds + 1))
+		fatal("descriptors of %s", name);
+	for (i = 0; i <= nfds; i++) {
+		mask[i] = all[i] == -1 ? '-' : 'f';
+		if (all[i] != -1 && dup2(all[i], to++) == -1)
+			fatal("descriptors of %s", name);
+	}
+	mask[i] = '\0';
+	(void)close_range((unsigned int)to, ~0U, 0);
+	(void)snprintf(program, sizeof(program), "%s", getprogname());
+	(void)snprintf(role, sizeof(role), "%s", name);
+	(void)snprintf(place, sizeof(place), "%u", index);
+	(void)snprintf(syslog, sizeof(syslog), "%d", daemon_is_detached());
+	(void)snprintf(verbose, sizeof(verbose), "%d", log_verbose());
+	(void)execv("/proc/self/exe", argv);
+	fatal("/proc/self/exe");
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A role as its parent sees it: start, listen to, notice the end, start again.
+ * A role that breaks the message rules counts as taken over and is killed.
+ * Runs in: mountd parent, nfsd parent.
+ */
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "process/daemon.h"
+#include "base/log.h"
+#include "process/role.h"
+#include "process/role_exec.h"
+
+#define ROLE_MESSAGES 64 /* handled before others get their turn */
+#define ROLE_SEND_MS  1000
+
+struct role_child {
+	struct event_base *base;
+	const struct role_spec *spec;
+	pid_t pid; /* 0: not running */
+	int channel; /* -1: not running */
+	int pidfd;
+	uid_t uid; /* what it drops to */
+	struct event *on_message;
+	struct event *on_end;
+	struct event *on_restart;
+	time_t since;
+	unsigned int backoff; /* ms */
+	bool ready; /* has been, once */
+	bool serves; /* this time */
+	bool expect_end;
+};
+
+static void launch(struct role_child *);
+
+static time_t
+seconds(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void
+drop_event(struct event **ev)
+{
+	if (*ev != NULL)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+static void
+close_channel(struct role_child *c)
+{
+	drop_event(&c->on_message);
+	if (c->channel != -1)
+		(void)close(c->channel);
+	c->channel = -1;
+}
+
+static void
+run_restart(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	launch(arg);
+}
+
+/* Soon the first time, later and later while it keeps failing. */
+static void
+schedule(struct role_child *c)
+{
+	struct timeval in;
+
+	if (seconds() - c->since >= ROLE_GOOD_SECONDS || c->backoff == 0)
+		c->backoff = ROLE_BACKOFF_FIRST;
+	in.tv_sec = c->backoff / 1000;
+	in.tv_usec = (suseconds_t)(c->backoff % 1000) * 1000;
+	c->backoff *= 2;
+	if (c->backoff > ROLE_BACKOFF_MAX)
+		c->backoff = ROLE_BACKOFF_MAX;
+	if (event_add(c->on_restart, &in) == -1)
+		fatalx("%s: timer: out of memory", c->spec->name);
+}
+
+/* Why it ended, for a person. */
+static void
+log_end(const struct role_child *c, const siginfo_t *info)
+{
+	const char *name = c->spec->name;
+
+	if (c->expect_end && info->si_code == CLD_EXITED &&
+	    info->si_status == 0)
+		log_debug("%s: pid %d ended", name, (int)c->pid);
+	else if (info->si_code == CLD_EXITED)
+		log_warnx("%s: pid %d ended with status %d", name, (int)c->pid,
+		    info->si_status);
+	else if (info->si_status == SIGSYS)
+		log_warnx("%s: pid %d was killed by its sandbox: a system "
+			  "call that its policy does not name",
+		    name, (int)c->pid);
+	else
+		log_warnx("%s: pid %d was killed by signal %d (%s)", name,
+		    (int)c->pid, info->si_status, strsignal(info->si_status));
+}
+
+static void
+run_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct role_child *c = arg;
+	siginfo_t info = { .si_pid = 0 };
+
+	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) == -1)
+		fatal("%s: waitid", c->spec->name);
+	if (info.si_pid == 0)
+		return;
+	log_end(c, &info);
+	drop_event(&c->on_end);
+	(void)close(c->pidfd);
+	c->pidfd = -1;
+	c->pid = 0;
+	close_channel(c);
+	if (!c->ready && !c->expect_end)
+		fatalx("%s did not start", c->spec->name);
+	if (c->spec->ended != NULL)
+		c->spec->ended(c->spec->arg, c);
+	if (!c->expect_end)
+		schedule(c);
+}
+
+static void
+run_message(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct role_child *c = arg;
+	const char *why = NULL;
+	int i, r;
+
+	for (i = 0; i < ROLE_MESSAGES && c->channel != -1; i++) {
+		r = ipc_serve((int)fd, c->spec->messages, c, &why);
+		if (r == 1)
+			continue;
+		if (r == -1 && errno == EAGAIN)
+			return;
+		if (r == -1 && errno == EBADMSG)
+			role_restart(c, why);
+		else if (!c->expect_end) /* closed its end: it must die */
+			daemon_kill(c->pid, c->uid);
+		close_channel(c);
+	}
+}
+
+static struct event *
+watch(struct role_child *c, int fd, event_callback_fn run)
+{
+	struct event *ev;
+
+	ev = event_new(c->base, fd, EV_READ | EV_PERSIST, run, c);
+	if (ev == NULL || event_add(ev, NULL) == -1)
+		fatalx("%s: event: out of memory", c->spec->name);
+	return ev;
+}
+
+static void
+launch(struct role_child *c)
+{
+	const struct role_spec *spec = c->spec;
+	int pair[2], fds[ROLE_FDS_MAX];
+	size_t nfds = 0;
+
+	if (ipc_pair(pair) == -1)
+		fatal("%s: socketpair", spec->name);
+	if (spec->inherit != NULL)
+		nfds = spec->inherit(spec->arg, spec->index, fds);
+	c->pid = fork();
+	if (c->pid == -1)
+		fatal("%s: fork", spec->name);
+	if (c->pid == 0)
+		role_exec(spec->name, spec->index, pair[1], fds, nfds);
+	(void)close(pair[1]);
+	c->pidfd = pidfd_open(c->pid, 0);
+	if (c->pidfd == -1)
+		fatal("%s: pidfd_open", spec->name);
+	(void)fcntl(c->pidfd, F_SETFD, FD_CLOEXEC);
+	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	c->channel = pair[0];
+	c->since = seconds();
+	c->serves = false;
+	c->on_end = watch(c, c->pidfd, run_end);
+	c->on_message = watch(c, c->channel, run_message);
+	log_debug("%s: started as pid %d", spec->name, (int)c->pid);
+	if (spec->started != NULL)
+		spec->started(spec->arg, c);
+}
+
+struct role_child *
+role_start(struct event_base *base, const struct role_spec *spec)
+{
+	struct role_child *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		fatal("%s", spec->name);
+	setproctitle("parent"); /* not before the command line was read */
+	c->base = base;
+	c->spec = spec;
+	c->channel = c->pidfd = -1;
+	c->on_restart = evtimer_new(base, run_restart, c);
+	if (c->on_restart == NULL)
+		fatalx("%s: timer: out of memory", spec->name);
+	launch(c);
+	return c;
+}
+
+void
+role_is_ready(struct role_child *c)
+{
+	if (c->serves) {
+		role_restart(c, "says again and again that it is ready");
+		return;
+	}
+	if (c->ready)
+		log_info("%s: serving again as pid %d", c->spec->name,
+		    (int)c->pid);
+	c->ready = c->serves = true;
+}
+
+bool
+role_has_been_ready(const struct role_child *c)
+{
+	return c->ready;
+}
+
+bool
+role_send(struct role_child *c, uint32_t type, const void *data, size_t len,
+    const int *fds, size_t nfds)
+{
+	struct pollfd p = { .fd = c->channel, .events = POLLOUT };
+
+	if (c->channel == -1)
+		return false;
+	while (ipc_send(c->channel, type, data, len, fds, nfds) == -1) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			return false; /* ending: run_end will tell */
+		if (errno != EAGAIN)
+			fatal("%s: send", c->spec->name);
+		if (poll(&p, 1, ROLE_SEND_MS) <= 0) {
+			role_restart(c, "does not read its messages");
+			return false;
+		}
+	}
+	return true;
+}
+
+int
+role_channel(const struct role_child *c)
+{
+	return c->channel;
+}
+
+pid_t
+role_pid(const struct role_child *c)
+{
+	return c->pid;
+}
+
+void *
+role_arg(const struct role_child *c)
+{
+	return c->spec->arg;
+}
+
+unsigned int
+role_index(const struct role_child *c)
+{
+	return c->spec->index;
+}
+
+void
+role_becomes(struct role_child *c, uid_t uid)
+{
+	c->uid = uid;
+}
+
+void
+role_restart(struct role_child *c, const char *why)
+{
+	if (c->pid == 0)
+		return;
+	log_warnx("%s: killing pid %d: %s", c->spec->name, (int)c->pid, why);
+	daemon_kill(c->pid, c->uid);
+}
+
+void
+role_expect_end(struct role_child *c)
+{
+	c->expect_end = true;
+	(void)event_del(c->on_restart);
+}
+
+bool
+role_has_ended(const struct role_child *c)
+{
+	return c->pid == 0 && c->expect_end;
+}
+
+void
+role_free(struct role_child *c)
+{
+	if (c == NULL)
+		return;
+	if (c->pid != 0) {
+		daemon_kill(c->pid, c->uid);
+		(void)waitpid(c->pid, NULL, 0);
+	}
+	close_channel(c);
+	drop_event(&c->on_end);
+	drop_event(&c->on_restart);
+	if (c->pidfd != -1)
+		(void)close(c->pidfd);
+	free(c);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One call, one reply, with a deadline: what tests and benchmarks need.
+ * The reply is hostile until decoded: same cursor, same limits.
+ * Runs in: tests.
+ */
+#ifndef RPC_CLIENT_H
+#define RPC_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpc/rpc.h"
+
+struct rpc_target {
+	int fd; /* connected: datagram or stream */
+	bool stream;
+	uint32_t prog, vers;
+	const struct rpc_cred *cred; /* NULL: AUTH_NONE */
+	int timeout_ms;
+};
+
+/*
+ * Sends the call (args: encoded arguments) and waits for the reply with its
+ * xid. On success *res covers the result bytes in buf. False with a reason:
+ * "timed out", "program unavailable", "connection closed", ...
+ */
+bool rpc_client_call(const struct rpc_target *, uint32_t procnum,
+    const uint8_t *args, size_t args_len, uint8_t *buf, size_t buf_size,
+    struct xdr_in *res, const char **reason);
+
+/* A connected unix stream socket, or -1 with errno. */
+int rpc_client_unix(const char *path);
+
+#endif

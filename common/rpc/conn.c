@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Serving one stream connection: see rpc_conn.h. All complete records of a
+ * read are served and answered with one send, within a budget per wake-up, so
+ * that a busy connection cannot keep the others waiting. Replies are written
+ * by the operations where they are sent from.
+ * Runs in: the process that reads the network.
+ */
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "rpc/conn.h"
+
+struct rpc_streams rpc_streams;
+
+static void serve(struct rpc_conn *, const uint8_t *, size_t);
+
+uint64_t
+rpc_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + 1;
+}
+
+bool
+rpc_conn_is_idle(const struct rpc_conn *c)
+{
+	return c->late == 0 && c->unsent.buf == NULL && c->held.buf == NULL &&
+	    !rpc_record_partial(&c->record);
+}
+
+/* Frees the bytes; a buffer of the shared kind is kept for the next. */
+static void
+bytes_clear(struct rpc_bytes *b)
+{
+	struct rpc_streams *s = &rpc_streams;
+
+	if (b->cap == s->out_cap && s->nspares < RPC_CONN_SPARES)
+		s->spares[s->nspares++] = b->buf;
+	else
+		free(b->buf);
+	memset(b, 0, sizeof(*b));
+}
+
+/* Appends; false without memory. */
+static bool
+bytes_add(struct rpc_bytes *b, const void *data, size_t len)
+{
+	uint8_t *buf;
+	size_t cap;
+
+	if (b->at > 0) {
+		memmove(b->buf, b->buf + b->at, b->len - b->at);
+		b->len -= b->at;
+		b->at = 0;
+	}
+	if (len > b->cap - b->len) {
+		cap = b->len + len;
+		buf = realloc(b->buf, cap);
+		if (buf == NULL)
+			return false;
+		b->buf = buf;
+		b->cap = cap;
+	}
+	memcpy(b->buf + b->len, data, len);
+	b->len += len;
+	return true;
+}
+
+/* Moves what is left of a large buffer to a small one. */
+static void
+bytes_shrink(struct rpc_bytes *b)
+{
+	struct rpc_bytes small = { .buf = NULL };
+
+	if (!bytes_add(&small, b->buf + b->at, b->len - b->at))
+		return;
+	bytes_clear(b);
+	*b = small;
+}
+
+/* Keeps sums and lists in step with what c owns. */
+static void
+account(struct rpc_conn *c)
+{
+	struct rpc_streams *s = &rpc_streams;
+	bool partial = rpc_record_partial(&c->record);
+
+	s->partial += c->record.cap - c->partial;
+	c->partial = c->record.cap;
+	s->owed += c->unsent.cap + c->held.cap - c->owed;
+	c->owed = c->unsent.cap + c->held.cap;
+	if (partial && c->record_since == 0) {
+		c->record_since = rpc_ms();
+		TAILQ_INSERT_TAIL(&s->incomplete, c, incomplete);
+	} else if (!partial && c->record_since != 0) {
+		c->record_since = 0;
+		TAILQ_REMOVE(&s->incomplete, c, incomplete);
+	}
+}
+
+/* Notes progress in sending, or that there is nothing left to send. */
+static void
+set_stalled(struct rpc_conn *c, bool unsent)
+{
+	if (c->unsent_since != 0)
+		TAILQ_REMOVE(&rpc_streams.stalled, c, stalled);
+	c->unsent_since = unsent ? rpc_ms() : 0;
+	if (unsent)
+		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
+}
+
+/* False: the kernel watches no more descriptors. */
+static bool
+set_event(struct event *ev, bool want, bool *have)
+{
+	if (want == *have)
+		return true;
+	*have = want;
+	if (want)
+		return event_add(ev, NULL) == 0;
+	(void)event_del(ev);
+	return true;
+}
+
+/* Must c wait until replies of its own have gone out? */
+static bool
+is_blocked(const struct rpc_conn *c)
+{
+	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	size_t unsent = c->unsent.len - c->unsent.at;
+
+	return unsent >= limits->queue_max || c->late >= limits->late_max ||
+	    (unsent > 0 && rpc_streams.owed >= limits->unsent_max);
+}
+
+/* Is so much unsent that hardly anything may be added? */
+static bool
+is_flooded(const struct rpc_conn *c)
+{
+	return rpc_streams.owed / 2 >= rpc_tcp_limits(c->tcp)->unsent_max;
+}
+
+/*
+ * Must c wait with reading, for the sake of all? Beyond the limit those wait
+ * that are in the middle of a record; but never the oldest incomplete one: its
+ * end sets memory free.
+ */
+static bool
+is_paused(const struct rpc_conn *c)
+{
+	bool more = c->record_since != 0 &&
+	    rpc_streams.partial >= rpc_tcp_limits(c->tcp)->partial_max;
+
+	return is_flooded(c) ||
+	    (more && c != TAILQ_FIRST(&rpc_streams.incomplete));
+}
+
+/*
+ * Far beyond the limit nobody begins a record that is not there as a whole:
+ * short calls are served whatever others do, long ones wait for their turn.
+ */
+static bool
+may_begin(const struct rpc_conn *c)
+{
+	return rpc_record_partial(&c->record) ||
+	    rpc_streams.partial / 2 < rpc_tcp_limits(c->tcp)->partial_max;
+}
+
+/* Is the first record of the data all there, in one piece? */
+static bool
+is_whole(const uint8_t *data, size_t len)
+{
+	uint32_t mark;
+
+	if (len < 4)
+		return false;
+	mark = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 |
+	    (uint32_t)data[2] << 8 | data[3];
+	return (mark & RPC_RECORD_LAST) != 0 &&
+	    (mark & ~RPC_RECORD_LAST) <= len - 4;
+}
+
+/* Puts c among those that go on, at the next turn or after a pause. */
+static void
+go_on_later(struct rpc_conn *c, bool pause)
+{
+	static const struct timeval now = { 0, 0 },
+				    soon = { 0, RPC_CONN_PAUSE };
+	struct rpc_streams *s = &rpc_streams;
+
+	if (!c->queued) {
+		c->queued = true;
+		s->nagain++;
+		TAILQ_INSERT_TAIL(&s->again, c, again);
+	}
+	if (!pause)
+		(void)event_add(s->again_event, &now);
+	else if (!event_pending(s->again_event, EV_TIMEOUT, NULL))
+		(void)event_add(s->again_event, &soon);
+}
+
+/* After every change: what does c wait for now? It may be closed here. */
+static void
+settle(struct rpc_conn *c)
+{
+	static const struct timeval second = { 1, 0 };
+	bool blocked, input, paused;
+
+	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
+		rpc_conn_close(c);
+		return;
+	}
+	account(c);
+	input = c->held.buf != NULL;
+	blocked = is_blocked(c);
+	paused = !input && !c->eof && is_paused(c);
+	if (!set_event(&c->readable, !c->eof && !input && !blocked && !paused,
+		&c->reading) ||
+	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
+		rpc_conn_close(c);
+		return;
+	}
+	if ((input || paused) && !blocked)
+		go_on_later(c, c->busy || paused || is_flooded(c));
+	if ((c->record_since != 0 || c->unsent_since != 0) &&
+	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
+		(void)event_add(rpc_streams.tick, &second);
+}
+
+/* Keeps what send(2) did not take: the whole buffer when that is cheaper. */
+static void
+keep_unsent(struct rpc_conn *c, size_t sent)
+{
+	struct rpc_streams *s = &rpc_streams;
+	uint8_t *fresh;
+	size_t left;
+
+	left = s->out_len - sent;
+	if (c->unsent.buf == NULL || sent > 0)
+		set_stalled(c, true);
+	if (c->unsent.buf == NULL && left > RPC_CONN_SWAP) {
+		fresh = s->nspares > 0 ? s->spares[--s->nspares] :
+					 malloc(s->out_cap);
+		if (fresh != NULL) {
+			c->unsent.buf = s->out;
+			c->unsent.at = sent;
+			c->unsent.len = s->out_len;
+			c->unsent.cap = s->out_cap;
+			s->out = fresh;
+			account(c);
+			return;
+		}
+	}
+	if (!bytes_add(&c->unsent, s->out + sent, left))
+		c->dead = true;
+	account(c);
+}
+
+/* Sends the replies collected for c. */
+static void
+flush(struct rpc_conn *c)
+{
+	struct rpc_streams *s = &rpc_streams;
+	ssize_t n;
+
+	if (s->out_len == 0)
+		return;
+	n = 0;
+	if (c->unsent.buf == NULL && !c->dead) {
+		n = send(c->fd, s->out, s->out_len, MSG_NOSIGNAL);
+		if (n == -1 && errno != EAGAIN && errno != EINTR)
+			c->dead = true;
+		if (n == -1)
+			n = 0;
+	}
+	if ((size_t)n < s->out_len && !c->dead)
+		keep_unsent(c, (size_t)n);
+	s->out_len = 0;
+}
+
+static void
+put_mark(uint8_t out[4], size_t len)
+{
+	uint32_t mark = RPC_RECORD_LAST | (uint32_t)len;
+
+	out[0] = (uint8_t)(mark >> 24);
+	out[1] = (uint8_t)(mark >> 16);
+	out[2] = (uint8_t)(mark >> 8);
+	out[3] = (uint8_t)mark;
+}
+
+/* Input that must wait, in the form it came in. */
+static void
+hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
+    size_t len)
+{
+	struct rpc_bytes b = { .buf = NULL };
+	uint8_t mark[4];
+	bool ok;
+
+	if (msg == NULL && c->held.buf != NULL) {
+		c->held.at = c->held.len - len; /* it is there already */
+		return;
+	}
+	ok = true;
+	if (msg != NULL) {
+		put_mark(mark, msglen);
+		ok = bytes_add(&b, mark, sizeof(mark)) &&
+		    bytes_add(&b, msg, msglen);
+	}
+	if (ok && len > 0)
+		ok = bytes_add(&b, rest, len);
+	if (!ok)
+		c->dead = true;
+	/* rest may lie in held: free it only now. */
+	bytes_clear(&c->held);
+	c->held = b;
+}
+
+/* One record. False: it must be offered again. */
+static bool
+serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
+{
+	struct rpc_streams *s = &rpc_streams;
+	size_t n;
+
+	switch (rpc_serve(rpc_tcp_server(c->tcp), &c->origin, msg, len,
+	    s->out + s->out_len + 4, s->out_cap - s->out_len - 4, &n)) {
+	case RPC_ANSWERED:
+		put_mark(s->out + s->out_len, n);
+		s->out_len += 4 + n;
+		break;
+	case RPC_LATE:
+		c->late++;
+		break;
+	case RPC_BUSY:
+		c->busy = true;
+		return false;
+	case RPC_HANGUP:
+		c->dead = true;
+		break;
+	case RPC_DROP:
+		break;
+	}
+	return true;
+}
+
+static void
+refuse_record(struct rpc_conn *c, enum rpc_record_state why)
+{
+	c->dead = true;
+	if (why == RPC_RECORD_LONG)
+		rpc_tcp_refused(&c->origin.peer, "record too long",
+		    "record-max");
+	else if (why == RPC_RECORD_FRAGMENTS)
+		rpc_tcp_refused(&c->origin.peer, "too many fragments",
+		    "fragments-max");
+	else
+		log_warnx("tcp: out of memory for a record");
+}
+
+/* Has c had its share of this turn? */
+static bool
+is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
+{
+	if (rpc_streams.out_len >= RPC_CONN_FLUSH) {
+		*bytes += rpc_streams.out_len;
+		flush(c);
+	}
+	/* One at least: it may be a record that is complete already. */
+	return records >= RPC_CONN_RECORDS || *bytes >= RPC_CONN_BYTES ||
+	    (records > 0 && is_blocked(c));
+}
+
+/* Serves data, as far as budget and limits allow, and holds the rest. */
+static void
+serve(struct rpc_conn *c, const uint8_t *data, size_t len)
+{
+	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	enum rpc_record_state state;
+	const uint8_t *msg;
+	size_t msglen, bytes;
+	unsigned int records;
+
+	bytes = 0;
+	c->busy = false;
+	for (records = 0; !c->dead; records++) {
+		if (is_enough(c, records, &bytes)) {
+			hold(c, NULL, 0, data, len);
+			break;
+		}
+		if (len > 0 && !may_begin(c) && !is_whole(data, len)) {
+			hold(c, NULL, 0, data, len);
+			rpc_record_clear(
+			    &c->record); /* the last one's buffer */
+			c->busy = true;
+			break;
+		}
+		state = rpc_record_next(&c->record, limits->record_max,
+		    limits->fragments_max, &data, &len, &msg, &msglen);
+		if (state == RPC_RECORD_MORE) {
+			bytes_clear(&c->held);
+			break;
+		}
+		if (state != RPC_RECORD_DONE) {
+			refuse_record(c, state);
+			break;
+		}
+		account(c); /* the clock of the next record starts anew */
+		if (!serve_record(c, msg, msglen)) {
+			hold(c, msg, msglen, data, len);
+			rpc_record_clear(&c->record);
+			break;
+		}
+	}
+	flush(c);
+}
+
+void
+rpc_conn_turn(void)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+	unsigned int n;
+	bool served;
+
+	served = false;
+	for (n = s->nagain; n > 0 && s->nagain > 0; n--) {
+		c = TAILQ_FIRST(&s->again);
+		TAILQ_REMOVE(&s->again, c, again);
+		s->nagain--;
+		c->queued = false;
+		/* In a flood one at a time, so that it ends. */
+		if (c->held.buf != NULL && (!served || !is_flooded(c))) {
+			serve(c, c->held.buf + c->held.at,
+			    c->held.len - c->held.at);
+			served = true;
+		}
+		settle(c);
+	}
+}
+
+/* Closes c, the first of a list, if a limit is reached and it is why. */
+static bool
+relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
+    const char *why, const char *option)
+{
+	uint64_t patience;
+
+	patience = have / 2 > max ? RPC_CONN_HASTE : RPC_CONN_PATIENCE;
+	if (have < max || rpc_ms() - since < patience)
+		return false;
+	rpc_tcp_refused(&c->origin.peer, why, option);
+	rpc_conn_close(c);
+	return true;
+}
+
+void
+rpc_conn_relieve(void)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+
+	while ((c = TAILQ_FIRST(&s->stalled)) != NULL &&
+	    relieve(c, c->unsent_since, s->owed,
+		rpc_tcp_limits(c->tcp)->unsent_max, "too many unread replies",
+		"unsent-max"))
+		;
+	while ((c = TAILQ_FIRST(&s->incomplete)) != NULL &&
+	    relieve(c, c->record_since, s->partial,
+		rpc_tcp_limits(c->tcp)->partial_max,
+		"too many incomplete records", "partial-max"))
+		;
+}
+
+static void
+on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c = arg;
+	struct iovec iov[2];
+	size_t room;
+	uint8_t *at;
+	ssize_t n;
+	int count;
+
+	if (is_paused(c)) {
+		settle(c);
+		return;
+	}
+	count = 0;
+	room = rpc_record_room(&c->record, &at);
+	if (room > 0)
+		iov[count++] = (struct iovec){ at, room };
+	/* What has to wait must not take up much. */
+	iov[count++] = (struct iovec){ s->in,
+		may_begin(c) ? RPC_CONN_READ : RPC_CONN_SHORT };
+	n = readv(fd, iov, count);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == -1)
+		c->dead = true;
+	else if (n == 0)
+		c->eof = true;
+	else {
+		rpc_tcp_touch(c->tcp, c);
+		rpc_server_new_batch(rpc_tcp_server(c->tcp));
+		if (room > (size_t)n)
+			room = (size_t)n;
+		if (room > 0)
+			rpc_record_filled(&c->record, room);
+		serve(c, s->in, (size_t)n - room);
+	}
+	/* An incomplete record will not be completed any more. */
+	if (c->eof)
+		rpc_record_clear(&c->record);
+	settle(c);
+	rpc_conn_relieve();
+}
+
+static void
+on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct rpc_conn *c = arg;
+	struct rpc_bytes *b = &c->unsent;
+	ssize_t n;
+
+	n = send(fd, b->buf + b->at, b->len - b->at, MSG_NOSIGNAL);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == -1)
+		c->dead = true;
+	else {
+		b->at += (size_t)n;
+		set_stalled(c, b->at < b->len);
+		if (b->at == b->len)
+			bytes_clear(b);
+		else if (b->cap == rpc_streams.out_cap &&
+		    b->len - b->at <= RPC_CONN_SWAP)
+			bytes_shrink(b);
+	}
+	settle(c);
+}
+
+static struct rpc_conn *
+find_conn(uint64_t id)
+{
+	struct rpc_conn *c;
+
+	LIST_FOREACH (c, &rpc_streams.ids[id % RPC_CONN_IDS], by_id)
+		if (c->origin.ticket == id)
+			break;
+	return c;
+}
+
+/* Sends one reply from where it lies; only what stays behind is copied. */
+static void
+send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct iovec iov[2];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	uint8_t mark[4];
+	ssize_t n;
+
+	put_mark(mark, len);
+	iov[0] = (struct iovec){ mark, sizeof(mark) };
+	memcpy(&iov[1].iov_base, &reply, sizeof(reply)); /* only read */
+	iov[1].iov_len = len;
+	n = -1;
+	if (c->unsent.buf == NULL)
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+	if (n == (ssize_t)(sizeof(mark) + len))
+		return;
+	memcpy(s->out, mark, sizeof(mark));
+	memcpy(s->out + sizeof(mark), reply, len);
+	s->out_len = sizeof(mark) + len;
+	if (n > 0)
+		keep_unsent(c, (size_t)n);
+	else
+		flush(c);
+	s->out_len = 0;
+}
+
+/* The reply of a file thread; its connection may be long gone. */
+static void
+late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
+{
+	struct rpc_conn *c;
+
+	c = find_conn(origin->ticket);
+	if (c == NULL)
+		return;
+	c->late--;
+	/* Without memory there is no reply: better an end than silence. */
+	if (len > 0)
+		send_reply(c, reply, len);
+	else
+		c->dead = true;
+	settle(c);
+	rpc_conn_relieve();
+}
+
+struct rpc_conn *
+rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
+{
+	struct rpc_streams *s = &rpc_streams;
+	struct rpc_conn *c;
+
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return NULL;
+	c->tcp = tcp;
+	c->fd = fd;
+	c->origin.peer = *peer;
+	c->origin.peer.id = ++s->last_id;
+	c->origin.ticket = s->last_id;
+	c->origin.transport = tcp;
+	c->origin.reply = late_reply;
+	c->active = (uint32_t)(rpc_ms() / 1000);
+	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
+	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
+	    on_readable, c);
+	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
+	    on_writable, c);
+	if (!set_event(&c->readable, true, &c->reading)) {
+		LIST_REMOVE(c, by_id);
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void
+rpc_conn_close(struct rpc_conn *c)
+{
+	struct rpc_streams *s = &rpc_streams;
+
+	rpc_tcp_forget(c->tcp, c);
+	(void)set_event(&c->readable, false, &c->reading);
+	(void)set_event(&c->writable, false, &c->writing);
+	close(c->fd);
+	s->owed -= c->owed;
+	s->partial -= c->partial;
+	if (c->record_since != 0)
+		TAILQ_REMOVE(&s->incomplete, c, incomplete);
+	set_stalled(c, false);
+	if (c->queued) {
+		TAILQ_REMOVE(&s->again, c, again);
+		s->nagain--;
+	}
+	LIST_REMOVE(c, by_id);
+	rpc_record_clear(&c->record);
+	bytes_clear(&c->held);
+	bytes_clear(&c->unsent);
+	free(c);
+}

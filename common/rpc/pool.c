@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The file threads: see rpc_pool.h. One lock around two lists; a finished job
+ * wakes the event loop through an eventfd, once for any number of jobs.
+ * Runs in: the process that reads the network.
+ */
+#include <sys/eventfd.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "rpc/pool.h"
+
+STAILQ_HEAD(job_list, rpc_job);
+
+struct rpc_pool {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* a job waits, or closing */
+	pthread_cond_t ready; /* a thread has run init */
+	struct job_list waiting;
+	struct job_list finished;
+	size_t nwaiting;
+	size_t queue_max;
+	unsigned int idle; /* threads without a job */
+	bool closing;
+	unsigned int started;
+	unsigned int nthreads;
+	unsigned int running[RPC_POOL_LANES]; /* jobs of each lane */
+	pthread_t threads[RPC_POOL_THREADS_MAX];
+	int wake; /* eventfd */
+	struct event *event;
+	void (*init)(void *, unsigned int);
+	void *arg;
+};
+
+/* How many threads one lane may have. */
+static unsigned int
+lane_max(const struct rpc_pool *p)
+{
+	unsigned int most = p->nthreads - (p->nthreads + 3) / 4;
+
+	return most == 0 ? 1 : most;
+}
+
+/* The first waiting job whose lane has room; at the end all have. */
+static struct rpc_job *
+first_job(struct rpc_pool *p)
+{
+	struct rpc_job *job;
+
+	STAILQ_FOREACH (job, &p->waiting, entry)
+		if (p->closing ||
+		    p->running[job->lane % RPC_POOL_LANES] < lane_max(p))
+			break;
+	return job;
+}
+
+/* The next job, or NULL when there will be none. Called with the lock. */
+static struct rpc_job *
+next_job(struct rpc_pool *p)
+{
+	struct rpc_job *job;
+
+	while ((job = first_job(p)) == NULL && !p->closing) {
+		p->idle++;
+		(void)pthread_cond_wait(&p->work, &p->lock);
+		p->idle--;
+	}
+	if (job != NULL) {
+		STAILQ_REMOVE(&p->waiting, job, rpc_job, entry);
+		p->nwaiting--;
+		p->running[job->lane % RPC_POOL_LANES]++;
+	}
+	return job;
+}
+
+static void
+hand_back(struct rpc_pool *p, struct rpc_job *job)
+{
+	uint64_t one = 1;
+	bool first;
+
+	first = STAILQ_EMPTY(&p->finished);
+	STAILQ_INSERT_TAIL(&p->finished, job, entry);
+	if (!first)
+		return;
+	(void)pthread_mutex_unlock(&p->lock);
+	while (write(p->wake, &one, sizeof(one)) == -1)
+		if (errno != EINTR) /* nobody would ever collect the jobs */
+			fatal("file thread: waking the event loop");
+	(void)pthread_mutex_lock(&p->lock);
+}
+
+static void *
+thread_main(void *arg)
+{
+	struct rpc_pool *p = arg;
+	struct rpc_job *job;
+	unsigned int number;
+
+	(void)pthread_mutex_lock(&p->lock);
+	number = ++p->started;
+	(void)pthread_mutex_unlock(&p->lock);
+	if (p->init != NULL)
+		p->init(p->arg, number);
+	(void)pthread_mutex_lock(&p->lock);
+	p->nthreads++;
+	(void)pthread_cond_signal(&p->ready);
+	while ((job = next_job(p)) != NULL) {
+		(void)pthread_mutex_unlock(&p->lock);
+		job->run(job, number);
+		(void)pthread_mutex_lock(&p->lock);
+		p->running[job->lane % RPC_POOL_LANES]--;
+		hand_back(p, job);
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+static void
+collect(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct rpc_pool *p = arg;
+	struct job_list done = STAILQ_HEAD_INITIALIZER(done);
+	struct rpc_job *job;
+	uint64_t count;
+
+	(void)!read(fd, &count, sizeof(count)); /* only resets it */
+	(void)pthread_mutex_lock(&p->lock);
+	STAILQ_CONCAT(&done, &p->finished);
+	(void)pthread_mutex_unlock(&p->lock);
+	while ((job = STAILQ_FIRST(&done)) != NULL) {
+		STAILQ_REMOVE_HEAD(&done, entry);
+		job->done(job);
+	}
+}
+
+/* Signals are the event loop's; a file thread never sees one. */
+static void
+start_threads(struct rpc_pool *p, unsigned int threads)
+{
+	sigset_t all, old;
+	unsigned int i;
+	int error;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	for (i = 0; i < threads; i++) {
+		error = pthread_create(&p->threads[i], NULL, thread_main, p);
+		if (error != 0)
+			fatalx("file thread %u of %u: cannot start; allow "
+			       "more tasks (TasksMax=) or use fewer (-t)",
+			    i + 1, threads);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_mutex_lock(&p->lock);
+	while (p->nthreads < threads)
+		(void)pthread_cond_wait(&p->ready, &p->lock);
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+struct rpc_pool *
+rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
+    void (*init)(void *, unsigned int), void *arg)
+{
+	struct rpc_pool *p;
+
+	if (threads == 0 || threads > RPC_POOL_THREADS_MAX)
+		fatalx("%u file threads: 1 to %u are possible (-t)", threads,
+		    (unsigned int)RPC_POOL_THREADS_MAX);
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		fatal("file threads");
+	(void)pthread_mutex_init(&p->lock, NULL);
+	(void)pthread_cond_init(&p->work, NULL);
+	(void)pthread_cond_init(&p->ready, NULL);
+	STAILQ_INIT(&p->waiting);
+	STAILQ_INIT(&p->finished);
+	p->queue_max = queue_max;
+	p->init = init;
+	p->arg = arg;
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake == -1)
+		fatal("file threads: eventfd");
+	p->event = event_new(base, p->wake, EV_READ | EV_PERSIST, collect, p);
+	if (p->event == NULL || event_add(p->event, NULL) == -1)
+		fatalx("file threads: event loop");
+	start_threads(p, threads);
+	return p;
+}
+
+bool
+rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
+{
+	bool room, wake;
+
+	(void)pthread_mutex_lock(&p->lock);
+	room = p->nwaiting < p->queue_max;
+	wake = room && p->idle > 0;
+	if (room) {
+		STAILQ_INSERT_TAIL(&p->waiting, job, entry);
+		p->nwaiting++;
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	if (wake)
+		(void)pthread_cond_signal(&p->work);
+	return room;
+}
+
+void
+rpc_pool_free(struct rpc_pool *p)
+{
+	unsigned int i;
+
+	if (p == NULL)
+		return;
+	(void)pthread_mutex_lock(&p->lock);
+	p->closing = true;
+	(void)pthread_cond_broadcast(&p->work);
+	(void)pthread_mutex_unlock(&p->lock);
+	for (i = 0; i < p->nthreads; i++)
+		(void)pthread_join(p->threads[i], NULL);
+	collect(p->wake, EV_READ, p);
+	event_free(p->event);
+	close(p->wake);
+	free(p);
+}

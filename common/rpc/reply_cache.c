@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The duplicate request cache: see rpc_cache.h. Entries live in one array and
+ * are linked three times: by hash, by age, and by age within their client.
+ * An entry in progress is in no age list, so it cannot be forgotten before it
+ * is finished.
+ * Runs in: the process that reads the network, event loop only.
+ */
+#include <sys/queue.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/log.h"
+#include "rpc/reply_cache.h"
+
+struct cache_client;
+
+struct rpc_cache_entry {
+	struct rpc_cache_key key;
+	LIST_ENTRY(rpc_cache_entry) hash;
+	TAILQ_ENTRY(rpc_cache_entry) age;
+	TAILQ_ENTRY(rpc_cache_entry) own; /* within its client */
+	struct cache_client *client;
+	uint64_t made_ns;
+	bool busy;
+	uint16_t len;
+	uint8_t reply[RPC_CACHE_REPLY_MAX];
+};
+
+TAILQ_HEAD(entry_list, rpc_cache_entry);
+LIST_HEAD(entry_bucket, rpc_cache_entry);
+
+/* One host, whatever its ports; there are never more than entries. */
+struct cache_client {
+	struct addr host;
+	LIST_ENTRY(cache_client) hash;
+	struct entry_list entries; /* finished ones, oldest first */
+	size_t count; /* with those in progress */
+};
+
+LIST_HEAD(client_bucket, cache_client);
+
+struct rpc_cache {
+	struct rpc_cache_entry *entries;
+	struct cache_client *clients;
+	struct entry_bucket *buckets;
+	struct client_bucket *client_buckets;
+	struct entry_bucket unused;
+	struct client_bucket clients_unused;
+	struct entry_list oldest;
+	size_t nbuckets; /* a power of two */
+	size_t share;
+	struct rpc_cache_stats stats;
+	unsigned char secret[crypto_shorthash_KEYBYTES];
+};
+
+static void *
+must_calloc(size_t n, size_t size)
+{
+	void *p;
+
+	p = calloc(n, size);
+	if (p == NULL)
+		fatal("reply cache: %zu entries", n);
+	return p;
+}
+
+struct rpc_cache *
+rpc_cache_new(size_t entries)
+{
+	struct rpc_cache *c;
+	size_t i;
+
+	if (sodium_init() == -1)
+		fatalx("reply cache: no random numbers");
+	c = must_calloc(1, sizeof(*c));
+	for (c->nbuckets = 16; c->nbuckets < entries;)
+		c->nbuckets *= 2;
+	c->share = entries / RPC_CACHE_SHARE;
+	if (c->share == 0)
+		c->share = 1;
+	c->entries = must_calloc(entries, sizeof(*c->entries));
+	c->clients = must_calloc(entries, sizeof(*c->clients));
+	c->buckets = must_calloc(c->nbuckets, sizeof(*c->buckets));
+	c->client_buckets =
+	    must_calloc(c->nbuckets, sizeof(*c->client_buckets));
+	TAILQ_INIT(&c->oldest);
+	for (i = entries; i-- > 0;) {
+		LIST_INSERT_HEAD(&c->unused, &c->entries[i], hash);
+		TAILQ_INIT(&c->clients[i].entries);
+		LIST_INSERT_HEAD(&c->clients_unused, &c->clients[i], hash);
+	}
+	randombytes_buf(c->secret, sizeof(c->secret));
+	return c;
+}
+
+void
+rpc_cache_free(struct rpc_cache *c)
+{
+	if (c == NULL)
+		return;
+	free(c->entries);
+	free(c->clients);
+	free(c->buckets);
+	free(c->client_buckets);
+	free(c);
+}
+
+static uint64_t
+sum(const struct rpc_cache *c, const void *data, size_t len)
+{
+	uint64_t h;
+
+	_Static_assert(sizeof(h) == crypto_shorthash_BYTES, "one word");
+	(void)crypto_shorthash((unsigned char *)&h, data, len, c->secret);
+	return h;
+}
+
+static uint64_t
+sum_host(const struct rpc_cache *c, const struct addr *host)
+{
+	uint8_t flat[sizeof(host->bytes) + sizeof(host->scope) + 1];
+
+	memcpy(flat, host->bytes, sizeof(host->bytes));
+	memcpy(flat + sizeof(host->bytes), &host->scope, sizeof(host->scope));
+	flat[sizeof(flat) - 1] = host->family;
+	return sum(c, flat, sizeof(flat));
+}
+
+void
+rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
+    const struct rpc_call *call, const uint8_t *args, size_t len)
+{
+	uint64_t parts[4];
+
+	memset(key, 0, sizeof(*key));
+	key->from = call->peer->from;
+	key->xid = call->xid;
+	key->prog = call->prog->prog;
+	key->vers = call->vers->vers;
+	key->proc = call->procnum;
+	key->len = len;
+	parts[0] =
+	    sum(c, args, len < RPC_CACHE_SUM_MAX ? len : RPC_CACHE_SUM_MAX);
+	/* Flat, without padding, and zero behind ngids. */
+	parts[1] = sum(c, &call->cred, sizeof(call->cred));
+	/* Clients choose these: without the secret they could choose a bucket. */
+	parts[2] = sum_host(c, &key->from);
+	parts[3] = (uint64_t)key->from.port << 32 | key->xid;
+	key->sum = sum(c, parts, sizeof(parts));
+}
+
+static bool
+same_call(const struct rpc_cache_key *a, const struct rpc_cache_key *b)
+{
+	return a->sum == b->sum && a->xid == b->xid && a->proc == b->proc &&
+	    a->vers == b->vers && a->prog == b->prog && a->len == b->len &&
+	    addr_equal(&a->from, &b->from);
+}
+
+static struct entry_bucket *
+bucket_of(struct rpc_cache *c, const struct rpc_cache_key *key)
+{
+	return &c->buckets[key->sum & (c->nbuckets - 1)];
+}
+
+static struct cache_client *
+client_find(struct rpc_cache *c, const struct addr *host, bool make)
+{
+	struct client_bucket *bucket;
+	struct cache_client *cl;
+
+	bucket = &c->client_buckets[sum_host(c, host) & (c->nbuckets - 1)];
+	LIST_FOREACH (cl, bucket, hash)
+		if (addr_same_host(&cl->host, host))
+			return cl;
+	cl = LIST_FIRST(&c->clients_unused);
+	if (!make || cl == NULL)
+		return NULL;
+	LIST_REMOVE(cl, hash);
+	LIST_INSERT_HEAD(bucket, cl, hash);
+	cl->host = *host;
+	cl->count = 0;
+	return cl;
+}
+
+/* Back to the unused ones; the entry is in no age list any more. */
+static void
+entry_release(struct rpc_cache *c, struct rpc_cache_entry *e)
+{
+	LIST_REMOVE(e, hash);
+	LIST_INSERT_HEAD(&c->unused, e, hash);
+	if (--e->client->count == 0) {
+		LIST_REMOVE(e->client, hash);
+		LIST_INSERT_HEAD(&c->clients_unused, e->client, hash);
+	}
+}
+
+static void
+entry_evict(struct rpc_cache *c, struct rpc_cache_entry *e)
+{
+	TAILQ_REMOVE(&c->oldest, e, age);
+	TAILQ_REMOVE(&e->client->entries, e, own);
+	entry_release(c, e);
+}
+
+/* An unused entry for this host, at the cost of its own or of the oldest. */
+static struct rpc_cache_entry *
+entry_take(struct rpc_cache *c, const struct addr *host)
+{
+	struct cache_client *cl;
+	struct rpc_cache_entry *victim;
+
+	victim = NULL;
+	cl = client_find(c, host, false);
+	if (cl != NULL && cl->count >= c->share) {
+		victim = TAILQ_FIRST(&cl->entries);
+		if (victim == NULL)
+			return NULL;
+	} else if (LIST_EMPTY(&c->unused))
+		victim = TAILQ_FIRST(&c->oldest);
+	if (victim != NULL) {
+		c->stats.evicted++;
+		entry_evict(c, victim);
+	}
+	return LIST_FIRST(&c->unused);
+}
+
+static enum rpc_cache_found
+entry_make(struct rpc_cache *c, const struct rpc_cache_key *key,
+    uint64_t now_ns, struct rpc_cache_entry **out)
+{
+	struct rpc_cache_entry *e;
+
+	e = entry_take(c, &key->from);
+	if (e == NULL)
+		return RPC_CACHE_FULL;
+	LIST_REMOVE(e, hash);
+	LIST_INSERT_HEAD(bucket_of(c, key), e, hash);
+	e->client = client_find(c, &key->from, true);
+	e->client->count++;
+	e->key = *key;
+	e->made_ns = now_ns;
+	e->busy = true;
+	e->len = 0;
+	*out = e;
+	return RPC_CACHE_NEW;
+}
+
+enum rpc_cache_found
+rpc_cache_find(struct rpc_cache *c, const struct rpc_cache_key *key,
+    uint64_t now_ns, struct rpc_cache_entry **out)
+{
+	struct rpc_cache_entry *e;
+
+	LIST_FOREACH (e, bucket_of(c, key), hash)
+		if (same_call(&e->key, key))
+			break;
+	if (e != NULL && e->busy) {
+		c->stats.busy++;
+		return RPC_CACHE_BUSY;
+	}
+	if (e != NULL &&
+	    now_ns - e->made_ns < RPC_CACHE_SECONDS * UINT64_C(1000000000)) {
+		c->stats.hits++;
+		*out = e;
+		return RPC_CACHE_HIT;
+	}
+	if (e != NULL)
+		entry_evict(c, e);
+	c->stats.misses++;
+	return entry_make(c, key, now_ns, out);
+}
+
+struct slice
+rpc_cache_reply(const struct rpc_cache_entry *e)
+{
+	struct slice s = { .data = e->reply, .len = e->len };
+
+	return s;
+}
+
+void
+rpc_cache_finish(struct rpc_cache *c, struct rpc_cache_entry *e,
+    const uint8_t *reply, size_t len)
+{
+	if (reply != NULL && len > sizeof(e->reply))
+		c->stats.too_long++;
+	if (reply == NULL || len > sizeof(e->reply)) {
+		entry_release(c, e);
+		return;
+	}
+	memcpy(e->reply, reply, len);
+	e->len = (uint16_t)len;
+	e->busy = false;
+	TAILQ_INSERT_TAIL(&c->oldest, e, age);
+	TAILQ_INSERT_TAIL(&e->client->entries, e, own);
+}
+
+const struct rpc_cache_stats *
+rpc_cache_stats(const struct rpc_cache *c)
+{
+	return &c->stats;
+}

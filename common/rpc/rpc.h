@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * ONC RPC version 2 as a server sees it (RFC 5531): the call, the row, the
+ * program. A procedure is one row: name, decoder, operation, encoder, flags.
+ * The three call_* structs are completed by each daemon in its own header;
+ * common code moves pointers only, so there is no void * and no cast.
+ * Runs in: every process that serves RPC.
+ */
+#ifndef RPC_H
+#define RPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "rpc/xdr.h"
+
+#define RPC_VERSION	  2
+#define RPC_AUTH_BODY_MAX 400
+#define RPC_GROUPS_MAX	  16
+#define RPC_MACHINE_MAX	  255
+#define RPC_HEADER_MIN	  40 /* call header with two empty auths */
+#define RPC_REPLY_HEADER  24 /* accepted reply, empty verifier */
+
+enum rpc_msg_type { RPC_CALL = 0, RPC_REPLY = 1 };
+enum rpc_reply_stat { RPC_MSG_ACCEPTED = 0, RPC_MSG_DENIED = 1 };
+
+enum rpc_accept_stat {
+	RPC_SUCCESS = 0,
+	RPC_PROG_UNAVAIL = 1,
+	RPC_PROG_MISMATCH = 2,
+	RPC_PROC_UNAVAIL = 3,
+	RPC_GARBAGE_ARGS = 4,
+	RPC_SYSTEM_ERR = 5
+};
+
+enum rpc_reject_stat { RPC_MISMATCH = 0, RPC_AUTH_ERROR = 1 };
+
+enum rpc_auth_stat {
+	AUTH_OK = 0,
+	AUTH_BADCRED = 1,
+	AUTH_REJECTEDCRED = 2,
+	AUTH_BADVERF = 3,
+	AUTH_REJECTEDVERF = 4,
+	AUTH_TOOWEAK = 5
+};
+
+enum rpc_auth_flavor { AUTH_NONE = 0, AUTH_SYS = 1 };
+
+enum rpc_transport_kind { RPC_UDP, RPC_TCP, RPC_UNIX };
+
+struct rpc_cred {
+	uint32_t flavor; /* AUTH_NONE or AUTH_SYS, nothing else gets here */
+	uint32_t uid; /* meaningless for AUTH_NONE */
+	uint32_t gid;
+	uint32_t ngids;
+	uint32_t gids[RPC_GROUPS_MAX];
+};
+
+/* Who asked, as the transport knows it. */
+struct rpc_peer {
+	struct addr from;
+	struct addr to; /* our address and port that were asked */
+	uint64_t id; /* number of the connection; 0 for datagrams */
+	uint32_t max_reply; /* what fits into one reply */
+	uint32_t uid; /* RPC_UNIX: the peer's, by the kernel's word */
+	enum rpc_transport_kind kind;
+};
+
+struct call_ctx;
+struct call_args;
+struct call_res;
+
+struct rpc_proc {
+	const char *name; /* as in the RFC, for logs and tests; NULL: no row */
+	void (*get)(struct xdr_in *, struct call_args *);
+	void (*run)(struct call_ctx *, const struct call_args *,
+	    struct call_res *);
+	void (*put)(struct xdr_out *, const struct call_res *);
+	unsigned int flags;
+};
+
+#define RPC_CACHED 0x1u /* not idempotent: goes through the reply cache */
+
+struct rpc_vers {
+	uint32_t vers;
+	uint32_t nprocs;
+	const struct rpc_proc *procs;
+};
+
+struct rpc_prog {
+	const char *name;
+	uint32_t prog;
+	uint32_t nvers; /* ascending; low and high of PROG_MISMATCH */
+	const struct rpc_vers *vers;
+};
+
+/* One call while it is served. Lives until its reply is handed over. */
+struct rpc_call {
+	const struct rpc_peer *peer;
+	const struct rpc_prog *prog;
+	const struct rpc_vers *vers;
+	const struct rpc_proc *proc;
+	struct rpc_cred cred;
+	uint32_t xid;
+	uint32_t procnum;
+	/*
+	 * May this run wait for a disk? False in the event loop. An operation
+	 * that would have to wait sets `later` before it has changed anything,
+	 * and returns: it is run again on a file thread with may_wait true.
+	 */
+	bool may_wait;
+	bool later;
+	unsigned int lane; /* with later: what it waits for; see rpc_pool.h */
+	/*
+	 * An operation that will not do this at all sets what to answer
+	 * instead of a result; RPC_SUCCESS (as it starts) means a result.
+	 */
+	enum rpc_accept_stat refuse;
+	unsigned int thread; /* 0: the event loop, else the file thread */
+	/*
+	 * The reply buffer behind the reply header. An operation with much
+	 * data puts it where the encoder will want it; see xdr_put_opaque().
+	 */
+	uint8_t *room;
+	size_t room_len;
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	/* The same for calls that were read together; 0: not told. */
+	uint64_t batch;
+	enum rpc_accept_stat outcome; /* valid in hooks.end */
+};
+
+/* What a daemon adds to the pipeline. */
+struct rpc_hooks {
+	size_t ctx_size; /* sizes of the three completed structs */
+	size_t args_size;
+	size_t res_size;
+	/*
+	 * Fills the (zeroed) context; AUTH_OK or the reason for denial. Runs
+	 * on the thread of the attempt (call->thread), so twice for a call
+	 * that said `later`. May be NULL.
+	 */
+	enum rpc_auth_stat (*begin)(struct call_ctx *, struct rpc_call *);
+	/*
+	 * After put, or after a failed get (then the result is zero). Once per
+	 * call that began, always in the event loop: statistics need no lock.
+	 * May be NULL.
+	 */
+	void (*end)(struct call_ctx *, const struct rpc_call *,
+	    const struct call_res *);
+};
+
+#endif

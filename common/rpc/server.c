@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The pipeline: see rpc_server.h. The only place that tells a good message
+ * from a bad one. A call is served in the event loop from memory that is
+ * allocated once; only a call that has to wait for a disk is copied, and then
+ * served a second time from its start on a file thread.
+ * Runs in: the process that reads the network.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "rpc/reply_cache.h"
+#include "rpc/msg.h"
+#include "rpc/pool.h"
+#include "rpc/server.h"
+
+/* One attempt to serve a call. */
+struct work {
+	struct rpc_call call;
+	struct call_ctx *ctx;
+	struct call_args *args;
+	struct call_res *res;
+	struct xdr_in in; /* at the arguments */
+	struct xdr_out out;
+	struct rpc_cache_entry *entry; /* NULL: not cached */
+	bool begun; /* hooks.end is owed */
+};
+
+#define SPARES_MAX 8 /* reply buffers kept for file threads */
+#define LATE_MAX   (64 * 1024 * 1024) /* bytes of requests that a lane copied */
+
+struct rpc_server {
+	const struct rpc_prog *const *progs;
+	size_t nprogs;
+	struct rpc_hooks hooks;
+	struct rpc_cache *cache;
+	struct rpc_pool *pool;
+	size_t in_flight;
+	size_t late[RPC_POOL_LANES]; /* bytes of the requests in flight */
+	struct work work; /* the event loop's */
+	pthread_mutex_t lock; /* of the spare buffers */
+	uint8_t *spares[SPARES_MAX];
+	unsigned int nspares;
+	size_t spare_cap; /* the longest reply there was */
+	uint64_t batch; /* reads from the network so far */
+};
+
+/* A call on a file thread, with copies of all it needs. */
+struct late {
+	struct rpc_job job;
+	struct rpc_server *server;
+	struct rpc_origin origin;
+	struct work work;
+	size_t size; /* of the request */
+	size_t cap; /* of the reply */
+	uint8_t *reply; /* made by the thread */
+	uint8_t *memory; /* of the request and the three structs */
+};
+
+/* Where the three structs start in one piece of memory; its size. */
+static size_t
+lay_out(const struct rpc_hooks *h, uint8_t *memory, struct work *w)
+{
+	size_t align = _Alignof(max_align_t), args, res, size;
+
+	args = (h->ctx_size + align - 1) / align * align;
+	res = args + (h->args_size + align - 1) / align * align;
+	size = res + (h->res_size + align - 1) / align * align;
+	if (memory != NULL) {
+		w->ctx = (struct call_ctx *)(void *)memory;
+		w->args = (struct call_args *)(void *)(memory + args);
+		w->res = (struct call_res *)(void *)(memory + res);
+	}
+	return size;
+}
+
+struct rpc_server *
+rpc_server_new(const struct rpc_prog *const *progs, size_t nprogs,
+    const struct rpc_hooks *hooks)
+{
+	struct rpc_server *s;
+	uint8_t *memory;
+
+	s = calloc(1, sizeof(*s));
+	memory = calloc(1, lay_out(hooks, NULL, NULL) + 1);
+	if (s == NULL || memory == NULL)
+		fatal("rpc server");
+	(void)pthread_mutex_init(&s->lock, NULL);
+	s->progs = progs;
+	s->nprogs = nprogs;
+	s->hooks = *hooks;
+	lay_out(hooks, memory, &s->work);
+	return s;
+}
+
+void
+rpc_server_set_cache(struct rpc_server *s, struct rpc_cache *cache)
+{
+	s->cache = cache;
+}
+
+void
+rpc_server_set_pool(struct rpc_server *s, struct rpc_pool *pool)
+{
+	s->pool = pool;
+}
+
+void
+rpc_server_free(struct rpc_server *s)
+{
+	if (s == NULL)
+		return;
+	free(s->work.ctx); /* the three are one piece */
+	while (s->nspares > 0)
+		free(s->spares[--s->nspares]);
+	free(s);
+}
+
+void
+rpc_server_new_batch(struct rpc_server *s)
+{
+	s->batch++;
+}
+
+size_t
+rpc_server_in_flight(const struct rpc_server *s)
+{
+	return s->in_flight;
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static const struct rpc_prog *
+find_prog(const struct rpc_server *s, uint32_t prog)
+{
+	size_t i;
+
+	for (i = 0; i < s->nprogs; i++)
+		if (s->progs[i]->prog == prog)
+			return s->progs[i];
+	return NULL;
+}
+
+static const struct rpc_vers *
+find_vers(const struct rpc_prog *prog, uint32_t vers)
+{
+	uint32_t i;
+
+	for (i = 0; i < prog->nvers; i++)
+		if (prog->vers[i].vers == vers)
+			return &prog->vers[i];
+	return NULL;
+}
+
+/* Fills call->prog, vers and proc; RPC_SUCCESS or what is missing. */
+static enum rpc_accept_stat
+find_row(const struct rpc_server *s, struct rpc_call *call,
+    const struct rpc_head *head)
+{
+	call->procnum = head->proc;
+	call->vers = NULL;
+	call->proc = NULL;
+	call->prog = find_prog(s, head->prog);
+	if (call->prog == NULL)
+		return RPC_PROG_UNAVAIL;
+	call->vers = find_vers(call->prog, head->vers);
+	if (call->vers == NULL)
+		return RPC_PROG_MISMATCH;
+	if (head->proc >= call->vers->nprocs ||
+	    call->vers->procs[head->proc].name == NULL)
+		return RPC_PROC_UNAVAIL;
+	call->proc = &call->vers->procs[head->proc];
+	return RPC_SUCCESS;
+}
+
+static void
+log_call(const struct rpc_call *call)
+{
+	char from[ADDR_STRLEN];
+
+	log_debug("%s: %s %u %s: xid %08x uid %u: outcome %u",
+	    addr_print(&call->peer->from, from), call->prog->name,
+	    call->vers->vers, call->proc->name, call->xid, call->cred.uid,
+	    (unsigned int)call->outcome);
+}
+
+/* Tells the daemon that a call is over. Event loop only. */
+static void
+finish(struct rpc_server *s, struct work *w)
+{
+	bool keep;
+
+	if (w->begun && s->hooks.end != NULL)
+		s->hooks.end(w->ctx, &w->call, w->res);
+	w->begun = false;
+	if (w->entry != NULL) {
+		keep = w->call.outcome == RPC_SUCCESS;
+		rpc_cache_finish(s->cache, w->entry, keep ? w->out.base : NULL,
+		    w->out.len);
+		w->entry = NULL;
+	}
+	if (log_verbose() > 1)
+		log_call(&w->call);
+}
+
+/*
+ * Get, run, put. The cursors are checked here and nowhere else. False when
+ * the operation wants to be run again where it may wait.
+ */
+static bool
+attempt(struct rpc_server *s, struct work *w)
+{
+	struct rpc_call *call = &w->call;
+	enum rpc_auth_stat auth;
+
+	memset(w->ctx, 0, s->hooks.ctx_size);
+	memset(w->args, 0, s->hooks.args_size);
+	memset(w->res, 0, s->hooks.res_size);
+	rpc_put_accepted(&w->out, call->xid, RPC_SUCCESS);
+	call->room = w->out.base + w->out.len;
+	call->room_len = xdr_out_left(&w->out);
+	call->outcome = RPC_SYSTEM_ERR;
+	call->refuse = RPC_SUCCESS;
+	auth = s->hooks.begin == NULL ? AUTH_OK : s->hooks.begin(w->ctx, call);
+	if (auth != AUTH_OK) {
+		xdr_out_init(&w->out, w->out.base, w->out.cap);
+		rpc_put_auth_error(&w->out, call->xid, auth);
+		return true;
+	}
+	w->begun = true;
+	call->proc->get(&w->in, w->args);
+	if (w->in.failed)
+		call->outcome = RPC_GARBAGE_ARGS;
+	else {
+		call->proc->run(w->ctx, w->args, w->res);
+		if (call->later && !call->may_wait)
+			return false;
+		if (call->refuse == RPC_SUCCESS)
+			call->proc->put(&w->out, w->res);
+		if (!w->out.failed)
+			call->outcome = call->refuse;
+	}
+	if (call->outcome != RPC_SUCCESS) {
+		xdr_out_init(&w->out, w->out.base, w->out.cap);
+		rpc_put_accepted(&w->out, call->xid, call->outcome);
+	}
+	return true;
+}
+
+/*
+ * Memory for a reply of a file thread. Large ones are used again: fresh pages
+ * cost more than filling them.
+ */
+static uint8_t *
+reply_take(struct rpc_server *s, size_t cap)
+{
+	uint8_t *reply = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (cap > s->spare_cap) {
+		while (s->nspares > 0)
+			free(s->spares[--s->nspares]);
+		s->spare_cap = cap;
+	}
+	if (cap == s->spare_cap && s->nspares > 0)
+		reply = s->spares[--s->nspares];
+	(void)pthread_mutex_unlock(&s->lock);
+	return reply != NULL ? reply : malloc(cap);
+}
+
+static void
+reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
+{
+	bool keep;
+
+	(void)pthread_mutex_lock(&s->lock);
+	keep = reply != NULL && cap == s->spare_cap && s->nspares < SPARES_MAX;
+	if (keep)
+		s->spares[s->nspares++] = reply;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (!keep)
+		free(reply);
+}
+
+/* On a file thread. */
+static void
+late_run(struct rpc_job *job, unsigned int thread)
+{
+	struct late *late = (struct late *)(void *)job;
+	struct work *w = &late->work;
+
+	late->reply = reply_take(late->server, late->cap);
+	if (late->reply == NULL)
+		return; /* the transport sees that there is none */
+	xdr_out_init(&w->out, late->reply, late->cap);
+	w->call.may_wait = true;
+	w->call.later = false;
+	w->call.thread = thread;
+	(void)attempt(late->server, w);
+}
+
+/* What the requests of a job's lane take up. Event loop only. */
+static size_t *
+lane_of(struct rpc_server *s, const struct rpc_job *job)
+{
+	return &s->late[job->lane % RPC_POOL_LANES];
+}
+
+/* In the event loop again. */
+static void
+late_done(struct rpc_job *job)
+{
+	struct late *late = (struct late *)(void *)job;
+	struct rpc_server *s = late->server;
+
+	finish(s, &late->work);
+	s->in_flight--;
+	*lane_of(s, &late->job) -= late->size;
+	late->origin.reply(&late->origin, late->reply,
+	    late->reply == NULL ? 0 : late->work.out.len);
+	reply_give(s, late->reply, late->cap);
+	free(late->memory);
+	free(late);
+}
+
+/* Copies a call that has to wait and hands it to the file threads. */
+static enum rpc_verdict
+defer(struct rpc_server *s, const struct rpc_origin *origin,
+    const struct xdr_in *args)
+{
+	struct work *w = &s->work;
+	struct late *late;
+	size_t structs;
+
+	structs = lay_out(&s->hooks, NULL, NULL);
+	late = calloc(1, sizeof(*late));
+	if (late == NULL)
+		return RPC_BUSY;
+	late->job.lane = w->call.lane;
+	if (*lane_of(s, &late->job) + args->left <= LATE_MAX)
+		late->memory = malloc(structs + args->left + 1);
+	if (late->memory == NULL) {
+		free(late);
+		return RPC_BUSY;
+	}
+	late->job.run = late_run;
+	late->job.done = late_done;
+	late->server = s;
+	late->origin = *origin;
+	late->work = *w;
+	late->work.begun = false;
+	late->work.call.peer = &late->origin.peer;
+	late->size = args->left;
+	late->cap = w->out.cap;
+	lay_out(&s->hooks, late->memory, &late->work);
+	memcpy(late->memory + structs, args->pos, args->left);
+	xdr_in_init(&late->work.in, late->memory + structs, args->left);
+	if (!rpc_pool_submit(s->pool, &late->job)) {
+		free(late->memory);
+		free(late);
+		return RPC_BUSY;
+	}
+	s->in_flight++;
+	*lane_of(s, &late->job) += late->size;
+	return RPC_LATE;
+}
+
+/* Asks the reply cache. RPC_LATE: not answered from there, go on. */
+static enum rpc_verdict
+ask_cache(struct rpc_server *s, struct work *w, size_t *outlen)
+{
+	struct rpc_cache_key key;
+	struct slice reply;
+
+	w->entry = NULL;
+	if (s->cache == NULL || (w->call.proc->flags & RPC_CACHED) == 0)
+		return RPC_LATE;
+	rpc_cache_key(s->cache, &key, &w->call, w->in.pos, w->in.left);
+	switch (rpc_cache_find(s->cache, &key, w->call.started_ns, &w->entry)) {
+	case RPC_CACHE_BUSY:
+		return RPC_DROP;
+	case RPC_CACHE_HIT:
+		reply = rpc_cache_reply(w->entry);
+		w->entry = NULL;
+		if (reply.len > w->out.cap)
+			return RPC_DROP;
+		memcpy(w->out.base, reply.data, reply.len);
+		*outlen = reply.len;
+		return RPC_ANSWERED;
+	default:
+		return RPC_LATE;
+	}
+}
+
+/* A call whose row is known, in the event loop. */
+static enum rpc_verdict
+serve_call(struct rpc_server *s, const struct rpc_origin *origin,
+    size_t *outlen)
+{
+	struct work *w = &s->work;
+	struct xdr_in args = w->in;
+	enum rpc_verdict verdict;
+
+	w->call.peer = &origin->peer;
+	w->call.started_ns = now_ns();
+	w->call.batch = s->batch;
+	w->call.may_wait = s->pool == NULL;
+	w->call.later = false;
+	w->call.lane = 0;
+	w->call.thread = 0;
+	w->begun = false;
+	verdict = ask_cache(s, w, outlen);
+	if (verdict != RPC_LATE)
+		return verdict;
+	if (attempt(s, w)) {
+		finish(s, w);
+		*outlen = w->out.len;
+		return RPC_ANSWERED;
+	}
+	verdict = defer(s, origin, &args);
+	if (verdict == RPC_BUSY && w->entry != NULL)
+		rpc_cache_finish(s->cache, w->entry, NULL, 0);
+	w->entry = NULL;
+	return verdict;
+}
+
+/* Answers what does not lead to a row. */
+static enum rpc_verdict
+refuse(struct work *w, uint32_t xid, enum rpc_accept_stat stat, size_t *outlen)
+{
+	const struct rpc_prog *prog = w->call.prog;
+
+	if (stat == RPC_PROG_MISMATCH)
+		rpc_put_prog_mismatch(&w->out, xid, prog->vers[0].vers,
+		    prog->vers[prog->nvers - 1].vers);
+	else
+		rpc_put_accepted(&w->out, xid, stat);
+	*outlen = w->out.len;
+	return w->out.failed ? RPC_DROP : RPC_ANSWERED;
+}
+
+static enum rpc_verdict
+deny(struct work *w, uint32_t xid, enum rpc_auth_stat why, size_t *outlen)
+{
+	rpc_put_auth_error(&w->out, xid, why);
+	*outlen = w->out.len;
+	return w->out.failed ? RPC_DROP : RPC_ANSWERED;
+}
+
+enum rpc_verdict
+rpc_serve(struct rpc_server *s, const struct rpc_origin *origin,
+    const uint8_t *msg, size_t len, uint8_t *out, size_t cap, size_t *outlen)
+{
+	struct work *w = &s->work;
+	struct rpc_head head;
+	enum rpc_accept_stat stat;
+	enum rpc_auth_stat auth;
+
+	xdr_in_init(&w->in, msg, len);
+	xdr_out_init(&w->out, out,
+	    cap < origin->peer.max_reply ? cap : origin->peer.max_reply);
+	switch (rpc_get_call(&w->in, &head)) {
+	case RPC_HEAD_NOISE:
+		return RPC_HANGUP;
+	case RPC_HEAD_REPLY:
+		return RPC_DROP;
+	case RPC_HEAD_VERSION:
+		rpc_put_rpc_mismatch(&w->out, head.xid);
+		*outlen = w->out.len;
+		return w->out.failed ? RPC_DROP : RPC_ANSWERED;
+	case RPC_HEAD_BADCRED:
+		return deny(w, head.xid, AUTH_BADCRED, outlen);
+	case RPC_HEAD_BADVERF:
+		return deny(w, head.xid, AUTH_BADVERF, outlen);
+	case RPC_HEAD_CALL:
+		break;
+	}
+	auth = rpc_get_cred(&head.cred, &w->call.cred);
+	if (auth != AUTH_OK)
+		return deny(w, head.xid, auth, outlen);
+	w->call.xid = head.xid;
+	stat = find_row(s, &w->call, &head);
+	if (stat != RPC_SUCCESS)
+		return refuse(w, head.xid, stat, outlen);
+	if (w->out.cap < RPC_REPLY_HEADER)
+		return RPC_DROP;
+	return serve_call(s, origin, outlen);
+}
+
+void
+rpc_get_void(struct xdr_in *x UNUSED, struct call_args *args UNUSED)
+{
+}
+
+void
+rpc_run_void(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
+    struct call_res *res UNUSED)
+{
+}
+
+void
+rpc_put_void(struct xdr_out *x UNUSED, const struct call_res *res UNUSED)
+{
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The parent: configuration, key, sockets, registration, jail, worker. It
+ * reads no byte from the network. What its worker says is checked by size
+ * before it is looked at, and never believed.
+ * Runs in: mountd parent.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "exports/config.h"
+#include "confine/jail.h"
+#include "mountd/parent/list_file.h"
+#include "process/listen.h"
+#include "base/log.h"
+#include "mountd/mount.h"
+#include "mountd/mountd.h"
+#include "process/notify.h"
+#include "process/register.h"
+#include "mountd/parent/seal.h"
+#include "base/util.h"
+
+#define SAVE_SECONDS 1 /* the list is written this long after a change */
+#define STOP_SECONDS 5
+
+struct parent {
+	struct mountd *m;
+	struct event_base *base;
+	struct exports_file file;
+	struct jail *jail;
+	struct seal_export seals[EXPORTS_MAX]; /* as file.list */
+	struct submounts subs;
+	struct seal_export sub_seals[SUBMOUNTS_MAX]; /* as subs */
+	struct fh_keys keys;
+	struct listen_set sockets;
+	struct registration *registration;
+	struct role_child *worker;
+	int seal_pair[2]; /* ours, the worker's while it is started */
+	struct event *on_seal;
+	struct mount_list *list;
+	char list_file[PATH_MAX];
+	struct event *on_save;
+	struct event *on_stop_timer;
+	bool stopping;
+};
+
+/* Seals the roots of the list in force and sends it, if there is a worker. */
+static void
+send_exports(struct parent *p)
+{
+	const struct exports *ex = p->file.list;
+	struct mountd_root m;
+	size_t i;
+	int root;
+
+	for (i = 0; i < p->subs.n; i++)
+		seal_submount(&p->sub_seals[i], &p->subs.list[i],
+		    &ex->list[p->subs.list[i].index]);
+	(void)role_send(p->worker, MOUNTD_EXPORTS, NULL, 0, &p->file.packed, 1);
+	for (i = 0; i < ex->n; i++) {
+		root = jail_root(p->jail, ex->list[i].path);
+		seal_root(&p->seals[i], &m, &ex->list[i], root, &p->keys);
+		m.index = (uint32_t)i;
+		if (p->seals[i].conf != NULL)
+			(void)role_send(p->worker, MOUNTD_ROOT, &m, sizeof(m),
+			    &root, 1);
+	}
+	(void)role_send(p->worker, MOUNTD_SERVE, NULL, 0, NULL, 0);
+}
+
+static void
+send_list(struct parent *p)
+{
+	static const struct mount_entry *list[MOUNT_LIST_MAX];
+	size_t i, n = mount_list_rows(p->list, NULL, list, nitems(list));
+	struct mountd_listed m;
+
+	for (i = 0; i < n; i++) {
+		memset(&m, 0, sizeof(m));
+		m.host = list[i]->host;
+		m.added = true;
+		(void)strlcpy(m.path, list[i]->path, sizeof(m.path));
+		(void)role_send(p->worker, MOUNTD_LISTED, &m, sizeof(m), NULL,
+		    0);
+	}
+}
+
+static void
+on_ready(void *arg, struct ipc_message *msg UNUSED)
+{
+	struct parent *p = role_arg(arg);
+	bool first = !role_has_been_ready(p->worker);
+
+	role_is_ready(p->worker);
+	if (!first)
+		return;
+	if (p->registration != NULL)
+		register_start(p->registration);
+	daemon_ready(p->base, &p->m->d);
+}
+
+static void
+on_listed(void *arg, struct ipc_message *msg)
+{
+	const struct timeval soon = { .tv_sec = SAVE_SECONDS };
+	struct parent *p = role_arg(arg);
+	struct mountd_listed m;
+
+	memcpy(&m, msg->data, sizeof(m));
+	m.path[sizeof(m.path) - 1] = '\0';
+	if (m.added)
+		(void)mount_list_add(p->list, &m.host, m.path);
+	else if (m.all)
+		(void)mount_list_remove_all(p->list, &m.host);
+	else
+		(void)mount_list_remove(p->list, &m.host, m.path);
+	if (!event_pending(p->on_save, EV_TIMEOUT, NULL))
+		(void)event_add(p->on_save, &soon);
+}
+
+static void
+save_list(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct parent *p = arg;
+
+	if (list_file_write(p->list, p->list_file) == -1)
+		log_warn("%s: the mount list is not saved", p->list_file);
+}
+
+/*
+ * The export, or what is mounted inside it, where fd lies; NULL: the worker
+ * made it up.
+ */
+static const struct seal_export *
+find_seal(const struct parent *p, uint16_t id, int fd)
+{
+	const struct export *e = exports_find_id(p->file.list, id);
+	uint64_t mount_id = fh_fs_mount(fd);
+	size_t i;
+
+	for (i = 0; e != NULL && i < p->subs.n; i++)
+		if (p->sub_seals[i].conf == e &&
+		    p->sub_seals[i].mount_id == mount_id)
+			return &p->sub_seals[i];
+	return e == NULL ? NULL : &p->seals[e - p->file.list->list];
+}
+
+static void
+on_seal_asked(void *arg, struct ipc_message *msg)
+{
+	struct parent *p = arg;
+	struct mountd_sealed answer;
+	struct mountd_seal ask;
+
+	memcpy(&ask, msg->data, sizeof(ask));
+	answer = seal_descriptor(find_seal(p, ask.export_id, msg->fds[0]), &ask,
+	    msg->fds[0], &p->keys);
+	if (ipc_send(p->seal_pair[0], MOUNTD_SEALED, &answer, sizeof(answer),
+		NULL, 0) == -1)
+		role_restart(p->worker, "does not read its handles");
+}
+
+/* clang-format off */
+static const struct ipc_row rows[MOUNTD_MESSAGES] = {
+	[MOUNTD_LISTED] = { "listed", sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
+	[MOUNTD_READY]  = { "ready",  0, 0, 0, 0, on_ready },
+};
+
+static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {
+	[MOUNTD_SEAL]   = { "seal",   sizeof(struct mountd_seal), sizeof(struct mountd_seal), 1, 1, on_seal_asked },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+static const struct ipc_table seal_messages = { seal_rows, nitems(seal_rows) };
+
+static void
+close_seal(struct parent *p)
+{
+	size_t i;
+
+	if (p->on_seal != NULL)
+		event_free(p->on_seal);
+	p->on_seal = NULL;
+	for (i = 0; i < nitems(p->seal_pair); i++) {
+		if (p->seal_pair[i] != -1)
+			(void)close(p->seal_pair[i]);
+		p->seal_pair[i] = -1;
+	}
+}
+
+static void
+on_seal_channel(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct parent *p = arg;
+	const char *why = NULL;
+	int r = ipc_serve((int)fd, &seal_messages, p, &why);
+
+	if (r == 1)
+		return;
+	if (r == -1 && why != NULL)
+		role_restart(p->worker, why);
+	close_seal(p); /* a worker without it is about to end */
+}
+
+static size_t
+inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
+{
+	struct parent *p = arg;
+
+	close_seal(p);
+	if (ipc_pair(p->seal_pair) == -1)
+		fatal("socketpair");
+	(void)fcntl(p->seal_pair[0], F_SETFL, O_NONBLOCK);
+	fds[MOUNTD_FD_JAIL] = jail_fd(p->jail);
+	fds[MOUNTD_FD_SEAL] = p->seal_pair[1];
+	return MOUNTD_FD_SOCKETS +
+	    listen_fds(&p->sockets, fds + MOUNTD_FD_SOCKETS,
+		ROLE_FDS_MAX - MOUNTD_FD_SOCKETS);
+}
+
+static void
+started(void *arg, struct role_child *child)
+{
+	struct parent *p = arg;
+
+	p->worker = child;
+	role_becomes(child, p->m->setup.uid);
+	(void)close(p->seal_pair[1]);
+	p->seal_pair[1] = -1;
+	p->on_seal = event_new(p->base, p->seal_pair[0], EV_READ | EV_PERSIST,
+	    on_seal_channel, p);
+	if (p->on_seal == NULL || event_add(p->on_seal, NULL) == -1)
+		fatalx("event: out of memory");
+	(void)role_send(child, MOUNTD_SETUP, &p->m->setup, sizeof(p->m->setup),
+	    NULL, 0);
+	send_list(p);
+	send_exports(p);
+}
+
+static void
+finish(void *arg)
+{
+	struct parent *p = arg;
+
+	(void)event_base_loopbreak(p->base);
+}
+
+static void
+ended(void *arg, struct role_child *child)
+{
+	struct parent *p = arg;
+
+	close_seal(p);
+	if (p->stopping && role_has_ended(child))
+		finish(p);
+}
+
+static void
+give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	finish(arg);
+}
+
+static void
+stop_worker(void *arg)
+{
+	struct parent *p = arg;
+
+	role_expect_end(p->worker);
+	if (!role_send(p->worker, MOUNTD_STOP, NULL, 0, NULL, 0))
+		finish(p);
+}
+
+/* Unregister first: nobody is sent to a port where nobody answers. */
+static void
+stop(void *arg)
+{
+	const struct timeval patience = { .tv_sec = STOP_SECONDS };
+	struct parent *p = arg;
+
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	p->on_stop_timer = evtimer_new(p->base, give_up, p);
+	if (p->on_stop_timer != NULL)
+		(void)event_add(p->on_stop_timer, &patience);
+	if (p->registration != NULL)
+		register_stop(p->registration, stop_worker, p);
+	else
+		stop_worker(p);
+}
+
+static void
+reload(void *arg)
+{
+	struct parent *p = arg;
+
+	notify_reloading();
+	if (config_reload(&p->file, p->m->d.exports_file, p->jail, &p->subs)) {
+		send_exports(p);
+		if (jail_needs_restart(p->jail))
+			role_restart(p->worker,
+			    "it cannot reach the new exports");
+	}
+	notify_ready();
+}
+
+static void
+stats(void *arg)
+{
+	struct parent *p = arg;
+
+	(void)role_send(p->worker, MOUNTD_STATS, NULL, 0, NULL, 0);
+}
+
+static void
+prepare_registration(struct parent *p)
+{
+	if (p->m->d.no_register)
+		return;
+	p->registration = register_new(p->base, p->m->d.socket);
+	register_program(p->registration, &mount_prog, &p->sockets);
+}
+
+static void
+prepare(struct parent *p)
+{
+	if (!config_load(&p->file, p->m->d.exports_file, false))
+		fatalx("%s: not usable, see above", p->m->d.exports_file);
+	config_load_key(&p->keys, p->m->d.key_file);
+	(void)daemon_raise_files(); /* a descriptor for each export */
+	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
+	daemon_detach(&p->m->d);
+	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
+	p->list = mount_list_new();
+	p->base = daemon_events();
+	if (p->list == NULL)
+		fatalx("out of memory");
+	p->on_save = evtimer_new(p->base, save_list, p);
+	if (p->on_save == NULL)
+		fatalx("out of memory");
+	list_file_name(p->list_file, sizeof(p->list_file), p->m->d.key_file);
+	list_file_read(p->list, p->list_file);
+}
+
+int
+mountd_parent(struct mountd *m)
+{
+	static struct parent p = { .seal_pair = { -1, -1 } };
+	static const struct role_spec worker = {
+		.name = "worker",
+		.inherit = inherit,
+		.started = started,
+		.ended = ended,
+		.messages = &messages,
+		.arg = &p,
+	};
+	static const struct daemon_signals signals = { stop, reload, stats,
+		&p };
+
+	p.m = m;
+	prepare(&p);
+	prepare_registration(&p);
+	p.worker = role_start(p.base, &worker);
+	daemon_signals(p.base, &signals);
+	(void)event_base_dispatch(p.base);
+	if (event_pending(p.on_save, EV_TIMEOUT, NULL))
+		save_list(-1, 0, &p);
+	register_free(p.registration);
+	role_free(p.worker);
+	jail_free(p.jail);
+	return 0;
+}

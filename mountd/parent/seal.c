@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Makes handles of descriptors.
+ * Runs in: mountd parent.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/name.h"
+#include "mountd/parent/seal.h"
+#include "base/util.h"
+
+void
+seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
+    int root, const struct fh_keys *keys)
+{
+	static const enum export_names dialects[] = { NAMES_BYTES,
+		NAMES_UTF16LE };
+	struct fh_plain plain;
+	size_t i;
+
+	memset(s, 0, sizeof(*s));
+	memset(m, 0, sizeof(*m));
+	if (root == -1)
+		return; /* the jail has said so */
+	if (fh_fs_probe(&s->fs, root) == -1) {
+		log_warn("%s: not served", e->path);
+		return;
+	}
+	s->conf = e;
+	s->path = e->path;
+	s->id = e->id;
+	s->mount_id = fh_fs_mount(root);
+	m->slow = (fh_fs_traits(&s->fs) & FH_FS_FAST) == 0 || exports_cross(e);
+	for (i = 0; i < nitems(dialects); i++) {
+		if (!exports_speaks(e, dialects[i]))
+			continue;
+		if (fh_fs_root(&s->fs, root, e->id,
+			dialects[i] == NAMES_UTF16LE, &plain) == -1) {
+			log_warn("%s: no handle", e->path);
+			continue;
+		}
+		fh_seal(&m->fh[dialects[i]], &plain, e->path, keys);
+		m->sealed[dialects[i]] = true;
+	}
+}
+
+void
+seal_submount(struct seal_export *s, const struct submount *sub,
+    const struct export *e)
+{
+	memset(s, 0, sizeof(*s));
+	if (fh_fs_probe(&s->fs, sub->root) == -1) {
+		log_warn("%s: not served", sub->path);
+		return;
+	}
+	s->conf = e;
+	s->path = sub->path;
+	s->id = sub->id;
+	/* "/" is the only path that ends with a slash */
+	s->above = strlen(sub->path) - strlen(e->path) - (e->path[1] != '\0');
+	s->mount_id = fh_fs_mount(sub->root);
+}
+
+/* Where files are named by their names: along the way the worker took. */
+static bool
+name_plain(const struct seal_export *s, const struct mountd_seal *ask,
+    struct fh_plain *plain)
+{
+	char name[NAME_UTF8_MAX + 1];
+	const char *at = ask->below;
+	struct fh_id id, parent;
+	size_t len;
+
+	if (strlen(at) < s->above)
+		return false;
+	at += s->above;
+	at += *at == '/';
+	fh_fs_name_id(NULL, "", &id);
+	while (*at != '\0') {
+		len = strcspn(at, "/");
+		if (name_check(at, len) != NAME_OK)
+			return false;
+		memcpy(name, at, len);
+		name[len] = '\0';
+		parent = id;
+		fh_fs_name_id(&parent, name, &id);
+		at += len;
+		at += *at == '/';
+	}
+	fh_fs_from_id(&id, s->id, ask->utf16, plain);
+	return true;
+}
+
+struct mountd_sealed
+seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
+    int fd, const struct fh_keys *keys)
+{
+	struct mountd_sealed answer = { .good = false };
+	struct fh_plain plain;
+	struct stat st;
+
+	if (s == NULL || s->conf == NULL ||
+	    !exports_speaks(s->conf,
+		ask->utf16 ? NAMES_UTF16LE : NAMES_BYTES) ||
+	    memchr(ask->below, '\0', sizeof(ask->below)) == NULL ||
+	    fstat(fd, &st) == -1 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
+	    fh_fs_mount(fd) != s->mount_id)
+		return answer;
+	if (s->fs.naming == FH_BY_NAME)
+		answer.good = name_plain(s, ask, &plain);
+	else
+		answer.good = fh_fs_plain(&s->fs, fd, s->id, ask->utf16,
+				  s->mount_id, &plain) == 0;
+	if (answer.good)
+		fh_seal(&answer.fh, &plain, s->path, keys);
+	return answer;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Around each call: context before, list and log after. Text from clients is
+ * escaped, and no client can fill the log.
+ * Runs in: mountd worker (event loop).
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "mountd/mount.h"
+#include "mountd/mount_list.h"
+#include "mountd/worker/mount_ops.h"
+#include "mountd/worker/mount_table.h"
+
+#define LIST_FULL  0x6c697374u /* key of a log line */
+#define TEXT_SHOWN 256 /* of a path, escaped */
+
+static struct mount_state *the_state;
+
+static enum rpc_auth_stat
+begin(struct call_ctx *ctx, struct rpc_call *call)
+{
+	ctx->call = call;
+	ctx->state = the_state;
+	return AUTH_OK; /* any flavour: the address decides */
+}
+
+/* As the client wrote it; a player's spelling in ours. */
+static const char *
+shown(char out[TEXT_SHOWN], const struct mount_path *p)
+{
+	if (p->status == MNT_OK)
+		return log_text(out, TEXT_SHOWN, p->clean, strlen(p->clean));
+	return log_text(out, TEXT_SHOWN, p->raw.data, p->raw.len);
+}
+
+/* A number for this client and this reason, different in all its bits. */
+static uint64_t
+line_key(const struct call_ctx *ctx, const struct addr *host)
+{
+	uint64_t k = addr_hash(host, false) ^ ctx->why_key;
+
+	k *= UINT64_C(0x9e3779b97f4a7c15);
+	return k ^ k >> 32;
+}
+
+static void
+log_refusal(const struct call_ctx *ctx, const struct rpc_call *call)
+{
+	char path[TEXT_SHOWN], from[ADDR_STRLEN];
+	const struct addr *host = &call->peer->from;
+
+	if (log_permit(line_key(ctx, host)))
+		log_info("refused MNT %s from %s: %s", shown(path, ctx->mnt),
+		    addr_print(host, from), ctx->why);
+}
+
+static void
+note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
+{
+	char path[TEXT_SHOWN], from[ADDR_STRLEN];
+	const struct addr *host = &call->peer->from;
+	bool full = mount_list_is_full(ctx->state->list, host);
+
+	if (!mount_list_add(ctx->state->list, host, ctx->mnt->clean))
+		return;
+	if (full && log_permit(LIST_FULL))
+		log_info("the mount list forgets its oldest: %d in all, %d of "
+			 "one host; no flag raises it, nothing depends on it",
+		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
+	ctx->state->listed(true, host, ctx->mnt->clean);
+	if (log_permit(line_key(ctx, host)))
+		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
+		    addr_print(host, from), ctx->why);
+}
+
+static void
+end(struct call_ctx *ctx, const struct rpc_call *call,
+    const struct call_res *res)
+{
+	if (ctx->mnt == NULL || call->outcome != RPC_SUCCESS)
+		return;
+	if (res->status == MNT_OK) {
+		ctx->state->granted++;
+		note_mount(ctx, call);
+	} else {
+		ctx->state->refused++;
+		log_refusal(ctx, call);
+	}
+}
+
+struct rpc_hooks
+mount_hooks(struct mount_state *state)
+{
+	the_state = state;
+	return (struct rpc_hooks){
+		.ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = begin,
+		.end = end,
+	};
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the procedures of MOUNT do. A mount gives a client a handle it could
+ * have without us once it knows it: every later request is authorised on its
+ * own, so nothing here is a barrier, and nothing depends on the mount list.
+ * Runs in: mountd worker; op_mnt also on its file threads.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mountd/mount.h"
+#include "mountd/mount_access.h"
+#include "mountd/mount_list.h"
+#include "mountd/worker/mount_ops.h"
+#include "mountd/worker/mount_table.h"
+#include "base/util.h"
+
+/* Reasons of op_mnt's own, beside those of mount_access(); the last is as many
+ * as open_failed() has rows. */
+enum reason { BAD_PATH = 16, NOT_THERE, NOT_SEALED, BUSY, NOT_REACHED };
+
+static void
+explain(struct call_ctx *ctx, unsigned int reason, const char *why)
+{
+	(void)snprintf(ctx->why, sizeof(ctx->why), "%s", why);
+	ctx->why_key = (uint64_t)reason << 16;
+}
+
+/* What the client hears when its path could not be opened, and what we say. */
+static enum mountstat
+open_failed(struct call_ctx *ctx, int error)
+{
+	static const struct {
+		int error;
+		enum mountstat status;
+		const char *why;
+	} rows[] = {
+		{ ENOENT, MNTERR_NOENT, "no such file or directory" },
+		{ ENOTDIR, MNTERR_NOTDIR, "not a directory" },
+		{ ENAMETOOLONG, MNTERR_NAMETOOLONG, "a name is too long" },
+		{ ELOOP, MNTERR_ACCES, "a symbolic link is in the path" },
+		{ EXDEV, MNTERR_ACCES,
+		    "another filesystem is mounted there (export it by "
+		    "itself, or say crossmnt)" },
+		{ EACCES, MNTERR_ACCES,
+		    "mountd's user cannot reach it (chmod o+x the "
+		    "directories above, or export it by itself)" },
+	};
+	size_t i;
+
+	for (i = 0; i < nitems(rows); i++) {
+		if (rows[i].error == error) {
+			explain(ctx, NOT_REACHED + (unsigned int)i,
+			    rows[i].why);
+			return rows[i].status;
+		}
+	}
+	explain(ctx, NOT_REACHED + (unsigned int)i, strerror(error));
+	return MNTERR_IO;
+}
+
+/* A path below an export: opened by us, sealed by the parent. */
+static enum mountstat
+mount_below(struct call_ctx *ctx, const struct exports_place *at,
+    struct mount_root *root, enum export_names names, struct fh *fh)
+{
+	enum mountstat status = MNT_OK;
+	int fd;
+
+	if (atomic_fetch_add(&root->busy, 1) >= MOUNT_THREADS_ONE &&
+	    root->slow) {
+		explain(ctx, BUSY, "its filesystem does not answer");
+		status = MNTERR_IO;
+	} else if ((fd = mount_table_open(root, at->below,
+			at->client->options.crossmnt)) == -1) {
+		status = open_failed(ctx, errno);
+	} else {
+		if (!ctx->state->seal(at->export, names, fd, at->below, fh)) {
+			explain(ctx, NOT_SEALED,
+			    "its filesystem has no handle for it");
+			status = MNTERR_SERVERFAULT;
+		}
+		(void)close(fd);
+	}
+	atomic_fetch_sub(&root->busy, 1);
+	return status;
+}
+
+static enum mountstat
+mount_path(struct call_ctx *ctx, const struct mount_table *t,
+    const struct mount_path *path, struct fh *fh)
+{
+	struct mount_verdict v;
+	struct mount_root *root;
+
+	mount_access(&v, t->exports, path->clean, path->names,
+	    &ctx->call->peer->from);
+	(void)snprintf(ctx->why, sizeof(ctx->why), "%s", v.why);
+	ctx->why_key = v.key;
+	if (v.status != MNT_OK)
+		return v.status;
+	root = &t->roots[v.at.export - t->exports->list];
+	if (*v.at.below == '\0') {
+		if (!root->sealed[path->names]) {
+			explain(ctx, NOT_THERE,
+			    "it was not there when exports were loaded (make "
+			    "it, then reload)");
+			return MNTERR_NOENT;
+		}
+		*fh = root->fh[path->names];
+		return MNT_OK;
+	}
+	if (!ctx->call->may_wait) {
+		ctx->call->later = true;
+		return MNT_OK;
+	}
+	return mount_below(ctx, &v.at, root, path->names, fh);
+}
+
+void
+op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
+{
+	struct mount_table *t;
+
+	ctx->mnt = &args->path;
+	if (args->path.status != MNT_OK) {
+		explain(ctx, BAD_PATH, "not the path of an export");
+		res->status = args->path.status;
+		return;
+	}
+	t = mount_table_use(ctx->state);
+	res->status = mount_path(ctx, t, &args->path, &res->fh);
+	mount_table_done(t);
+}
+
+/* MOUNT 2: the limits of a path; the error does not say why. */
+void
+op_pathconf(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct mount_verdict v;
+	struct mount_table *t;
+
+	res->status = args->path.status;
+	if (res->status != MNT_OK)
+		return;
+	t = mount_table_use(ctx->state);
+	mount_access(&v, t->exports, args->path.clean, args->path.names,
+	    &ctx->call->peer->from);
+	res->status = v.status;
+	mount_table_done(t);
+}
+
+/* Always succeeds, and touches only the caller's own. */
+void
+op_umnt(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res UNUSED)
+{
+	const struct addr *host = &ctx->call->peer->from;
+
+	if (args->path.status == MNT_OK &&
+	    mount_list_remove(ctx->state->list, host, args->path.clean))
+		ctx->state->listed(false, host, args->path.clean);
+}
+
+void
+op_umntall(struct call_ctx *ctx, const struct call_args *args UNUSED,
+    struct call_res *res UNUSED)
+{
+	const struct addr *host = &ctx->call->peer->from;
+
+	if (mount_list_remove_all(ctx->state->list, host))
+		ctx->state->listed(false, host, NULL);
+}
+
+/* A client learns about itself; about others only when configured so. */
+void
+op_dump(struct call_ctx *ctx, const struct call_args *args UNUSED,
+    struct call_res *res)
+{
+	struct mount_state *s = ctx->state;
+
+	res->nmounts = mount_list_rows(s->list,
+	    s->dump_all ? NULL : &ctx->call->peer->from, s->dump,
+	    nitems(s->dump));
+	res->mounts = s->dump;
+}
+
+static void
+add_row(struct mount_listing *l, const char *dir, enum export_names names,
+    size_t first)
+{
+	struct mount_row *row;
+
+	if (l->nrows == MOUNT_ROWS_MAX)
+		return;
+	row = &l->rows[l->nrows++];
+	row->dir = dir;
+	row->names = names;
+	row->first = first;
+	row->n = l->ngroups - first;
+}
+
+static void
+add_group(struct mount_listing *l, const struct export_client *c)
+{
+	if (l->ngroups < MOUNT_GROUPS_MAX)
+		l->groups[l->ngroups++] = c;
+}
+
+/*
+ * One face of an export that is there: its path and aliases, with the entry
+ * that decides for this host, or with all. A player knows the aliases and
+ * nothing else.
+ */
+static void
+list_face(struct mount_state *s, const struct export *e,
+    const struct addr *host, enum export_names names)
+{
+	struct mount_listing *l = &s->listing;
+	const struct export_client *mine = exports_client(e, host, names);
+	size_t first = l->ngroups, i;
+
+	if (s->export_all) {
+		for (i = 0; i < e->nclients; i++) {
+			if (e->clients[i].options.names == names)
+				add_group(l, &e->clients[i]);
+		}
+	} else if (mine != NULL) {
+		add_group(l, mine);
+	}
+	if (l->ngroups == first)
+		return;
+	if (names == NAMES_BYTES || mine == NULL || mine->naliases == 0)
+		add_row(l, e->path, names, first);
+	for (i = 0; mine != NULL && i < mine->naliases; i++)
+		add_row(l, mine->aliases[i], names, first);
+}
+
+void
+op_export(struct call_ctx *ctx, const struct call_args *args UNUSED,
+    struct call_res *res)
+{
+	struct mount_state *s = ctx->state;
+	const struct exports *ex = s->table->exports;
+	const struct addr *host = &ctx->call->peer->from;
+	size_t i;
+
+	/* The event loop swaps tables, so this one stays while we are here. */
+	s->listing.nrows = s->listing.ngroups = 0;
+	for (i = 0; i < ex->n; i++) {
+		if (s->table->roots[i].fd != -1)
+			list_face(s, &ex->list[i], host, NAMES_UTF16LE);
+	}
+	for (i = 0; i < ex->n; i++) {
+		if (s->table->roots[i].fd != -1)
+			list_face(s, &ex->list[i], host, NAMES_BYTES);
+	}
+	res->listing = &s->listing;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The worker's table of exports and the way below them.
+ * Runs in: mountd worker (event loop and file threads).
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mountd/worker/mount_table.h"
+#include "base/name.h"
+
+struct mount_table *
+mount_table_new(struct exports *ex)
+{
+	struct mount_table *t = calloc(1, sizeof(*t));
+	size_t i;
+
+	if (t == NULL)
+		return NULL;
+	t->roots = calloc(ex->n + 1, sizeof(*t->roots));
+	if (t->roots == NULL) {
+		free(t);
+		return NULL;
+	}
+	for (i = 0; i < ex->n; i++)
+		t->roots[i].fd = -1;
+	t->exports = ex;
+	atomic_init(&t->refs, 1);
+	return t;
+}
+
+struct mount_table *
+mount_table_use(struct mount_state *s)
+{
+	struct mount_table *t;
+
+	(void)pthread_mutex_lock(&s->lock);
+	t = s->table;
+	atomic_fetch_add(&t->refs, 1);
+	(void)pthread_mutex_unlock(&s->lock);
+	return t;
+}
+
+void
+mount_table_done(struct mount_table *t)
+{
+	size_t i;
+
+	if (t == NULL || atomic_fetch_sub(&t->refs, 1) > 1)
+		return;
+	for (i = 0; i < t->exports->n; i++) {
+		if (t->roots[i].fd != -1)
+			(void)close(t->roots[i].fd);
+	}
+	exports_free(t->exports);
+	free(t->roots);
+	free(t);
+}
+
+void
+mount_table_swap(struct mount_state *s, struct mount_table *t)
+{
+	struct mount_table *old;
+
+	(void)pthread_mutex_lock(&s->lock);
+	old = s->table;
+	s->table = t;
+	(void)pthread_mutex_unlock(&s->lock);
+	mount_table_done(old);
+}
+
+static void
+close_keeping_errno(int fd)
+{
+	int saved = errno;
+
+	(void)close(fd);
+	errno = saved;
+}
+
+/* What kind of file, and on which mount of which filesystem. */
+static int
+look(int fd, struct statx *sx)
+{
+	memset(sx, 0, sizeof(*sx));
+	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+	    STATX_TYPE | STATX_MNT_ID, sx);
+}
+
+/* May the walk go on from here? Sets errno when not. */
+static bool
+is_step(const struct statx *sx, const struct statx *root, bool last, bool cross)
+{
+	errno = 0;
+	if (S_ISLNK(sx->stx_mode))
+		errno = ELOOP;
+	else if (!cross &&
+	    (sx->stx_mnt_id != root->stx_mnt_id ||
+		sx->stx_dev_major != root->stx_dev_major ||
+		sx->stx_dev_minor != root->stx_dev_minor))
+		errno = EXDEV;
+	else if (!last && !S_ISDIR(sx->stx_mode))
+		errno = ENOTDIR;
+	else if (!S_ISDIR(sx->stx_mode) && !S_ISREG(sx->stx_mode))
+		errno = EACCES; /* a device, a pipe: nothing to mount */
+	return errno == 0;
+}
+
+/*
+ * One component at a time, each opened without following it. openat2(2) would
+ * do all in one call, but its flags are out of sight of a system call filter:
+ * so the worker may call openat(2) with exactly these flags and nothing else.
+ */
+int
+mount_table_open(const struct mount_root *root, const char *below, bool cross)
+{
+	char name[NAME_UTF8_MAX + 1];
+	struct statx top, sx;
+	int at = root->fd, fd = -1;
+	size_t len;
+
+	if (at == -1 || look(at, &top) == -1) {
+		errno = ENOENT;
+		return -1;
+	}
+	do {
+		len = strcspn(below, "/");
+		if (len > NAME_UTF8_MAX) {
+			fd = -1;
+			errno = ENAMETOOLONG;
+		} else {
+			memcpy(name, below, len);
+			name[len] = '\0';
+			fd = openat(at, name, MOUNT_TABLE_OPEN);
+		}
+		if (at != root->fd)
+			close_keeping_errno(at);
+		if (fd == -1)
+			return -1;
+		below += len + (below[len] == '/');
+		if (look(fd, &sx) == -1 ||
+		    !is_step(&sx, &top, *below == '\0', cross)) {
+			close_keeping_errno(fd);
+			return -1;
+		}
+		at = fd;
+	} while (*below != '\0');
+	return fd;
+}

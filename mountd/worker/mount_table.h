@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the worker knows: the exports, a descriptor and the sealed handles of
+ * each root, the mount list. A reload builds a new table and swaps; who uses
+ * the old one keeps it until done. Opening below an export is done here, and
+ * only here, without following anything.
+ * Runs in: mountd worker (event loop and file threads).
+ */
+#ifndef WORKER_MOUNT_TABLE_H
+#define WORKER_MOUNT_TABLE_H
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exports/exports.h"
+#include "handle/fhandle.h"
+#include "mountd/mount.h"
+#include "mountd/mount_list.h"
+
+/* File threads, and how many of them may wait for one slow export. */
+#define MOUNT_THREADS	  4
+#define MOUNT_THREADS_ONE 2
+
+/* The only way this process opens anything; see its system call filter. */
+#define MOUNT_TABLE_OPEN (O_PATH | O_NOFOLLOW | O_CLOEXEC)
+
+struct mount_root {
+	int fd; /* O_PATH; -1: not there */
+	bool slow; /* its filesystem may wait for others */
+	bool sealed[2]; /* by enum export_names */
+	struct fh fh[2];
+	atomic_uint busy;
+};
+
+struct mount_table {
+	atomic_uint refs;
+	struct exports *exports;
+	struct mount_root *roots; /* same order as exports->list */
+};
+
+struct mount_state {
+	pthread_mutex_t lock; /* of the pointer to the table */
+	struct mount_table *table;
+	struct mount_list *list; /* event loop only, as all below */
+	struct mount_listing listing;
+	const struct mount_entry *dump[MOUNT_LIST_MAX];
+	bool export_all; /* EXPORT shows everything to everybody */
+	bool dump_all;
+	uint64_t granted, refused; /* MNT */
+	/*
+	 * Asks the parent for the handle of fd, found at below in the export.
+	 * May be called from any thread. False: it would not.
+	 */
+	bool (*seal)(const struct export *, enum export_names, int fd,
+	    const char *below, struct fh *);
+	/* The list changed; path NULL: all of that host are gone. */
+	void (*listed)(bool added, const struct addr *, const char *path);
+};
+
+/* Takes over the exports; roots are empty. NULL: no memory. */
+struct mount_table *mount_table_new(struct exports *);
+/* The table in force, to be given back. */
+struct mount_table *mount_table_use(struct mount_state *);
+void mount_table_done(struct mount_table *);
+/* Puts a table in force and gives the old one back. */
+void mount_table_swap(struct mount_state *, struct mount_table *);
+
+/*
+ * O_PATH descriptor of a directory or regular file below the root, as the
+ * user we are: no symbolic link, no "..", no other filesystem unless cross.
+ * -1: errno.
+ */
+int mount_table_open(const struct mount_root *, const char *below, bool cross);
+
+#endif

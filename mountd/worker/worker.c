@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The worker: the only process of mountd that reads the network. It learns its
+ * exports from the parent, answers, and asks the parent for handles of what it
+ * could open itself.
+ * Runs in: mountd worker.
+ */
+#include <sys/syscall.h>
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "exports/load.h"
+#include "confine/jail.h"
+#include "process/listen.h"
+#include "base/log.h"
+#include "mountd/mount.h"
+#include "mountd/worker/mount_ops.h"
+#include "mountd/worker/mount_table.h"
+#include "mountd/mountd.h"
+#include "rpc/pool.h"
+#include "rpc/server.h"
+#include "confine/sandbox.h"
+#include "base/util.h"
+
+#define QUEUE_MAX 64 /* calls that wait for a file thread */
+
+struct worker {
+	struct role *role;
+	struct event_base *base;
+	struct mount_state state;
+	struct mountd_setup setup;
+	bool has_setup;
+	struct mount_table *next; /* being built */
+	struct listen_set sockets;
+	struct rpc_server *server;
+	struct rpc_pool *pool;
+	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
+	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
+	struct event *on_drained;
+	pthread_mutex_t sealing; /* one question at a time */
+};
+
+static struct worker the_worker;
+
+/* clang-format off */
+static const struct sandbox_call permitted[] = {
+	{ SYS_openat,       false, "walk below an export, by descriptor only" },
+	{ SYS_pread64,      false, "read new exports" },
+	{ SYS_recvmsg,      false, "messages of the parent" },
+	{ SYS_sendmsg,      false, "messages to the parent" },
+	{ SYS_statx,        false, "is it a directory, on the export's mount" },
+};
+
+static const struct sandbox_rule rules[] = {
+	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_TABLE_OPEN, "nothing is read, nothing followed" },
+};
+/* clang-format on */
+
+/* No path is given to Landlock: O_PATH descriptors are all it ever opens. */
+static const struct sandbox_policy policy = {
+	.role = "worker",
+	.calls = permitted,
+	.ncalls = nitems(permitted),
+	.serves = true,
+	.rules = rules,
+	.nrules = nitems(rules),
+};
+
+static void
+tell(uint32_t type, const void *data, size_t len)
+{
+	if (ipc_send(the_worker.role->channel, type, data, len, NULL, 0) == -1)
+		fatal("parent"); /* it is gone, and so are we */
+}
+
+static bool
+ask_seal(const struct export *e, enum export_names names, int fd,
+    const char *below, struct fh *fh)
+{
+	struct mountd_seal ask = { .export_id = e->id,
+		.utf16 = names == NAMES_UTF16LE };
+	struct mountd_sealed answer = { .good = false };
+	int channel = the_worker.role->fds[MOUNTD_FD_SEAL];
+	uint32_t type = MOUNTD_MESSAGES;
+
+	if (strlcpy(ask.below, below, sizeof(ask.below)) >= sizeof(ask.below))
+		return false;
+	(void)pthread_mutex_lock(&the_worker.sealing);
+	if (ipc_send(channel, MOUNTD_SEAL, &ask, sizeof(ask), &fd, 1) == -1 ||
+	    ipc_receive(channel, &type, &answer, sizeof(answer), NULL, NULL) !=
+		(ssize_t)sizeof(answer) ||
+	    type != MOUNTD_SEALED)
+		fatal("parent: no handle");
+	(void)pthread_mutex_unlock(&the_worker.sealing);
+	if (answer.good)
+		*fh = answer.fh;
+	return answer.good;
+}
+
+static void
+tell_listed(bool added, const struct addr *host, const char *path)
+{
+	struct mountd_listed m = { .host = *host, .added = added };
+
+	m.all = path == NULL;
+	if (path != NULL)
+		(void)strlcpy(m.path, path, sizeof(m.path));
+	tell(MOUNTD_LISTED, &m, sizeof(m));
+}
+
+static void
+on_setup(void *arg, struct ipc_message *m)
+{
+	struct worker *w = arg;
+
+	memcpy(&w->setup, m->data, sizeof(w->setup));
+	w->state.export_all = w->setup.export_all;
+	w->state.dump_all = w->setup.dump_all;
+	w->has_setup = true;
+}
+
+static void
+on_exports(void *arg, struct ipc_message *m)
+{
+	struct worker *w = arg;
+	struct exports *ex = exports_unpack(m->fds[0]);
+
+	mount_table_done(w->next);
+	w->next = ex == NULL ? NULL : mount_table_new(ex);
+	if (w->next == NULL)
+		fatalx("exports: cannot read what the parent sent");
+}
+
+static void
+on_root(void *arg, struct ipc_message *m)
+{
+	struct worker *w = arg;
+	struct mountd_root in;
+	struct mount_root *root;
+
+	memcpy(&in, m->data, sizeof(in));
+	if (w->next == NULL || in.index >= w->next->exports->n)
+		fatalx("parent: a root without export");
+	root = &w->next->roots[in.index];
+	root->slow = in.slow;
+	memcpy(root->sealed, in.sealed, sizeof(in.sealed));
+	memcpy(root->fh, in.fh, sizeof(in.fh));
+	root->fd = m->fds[0];
+	m->fds[0] = -1;
+}
+
+static void
+on_serve(void *arg, struct ipc_message *m UNUSED)
+{
+	struct worker *w = arg;
+
+	if (w->next == NULL)
+		fatalx("parent: nothing to serve");
+	mount_table_swap(&w->state, w->next);
+	w->next = NULL;
+}
+
+/* What was mounted before we were started. */
+static void
+on_listed(void *arg, struct ipc_message *m)
+{
+	struct worker *w = arg;
+	struct mountd_listed in;
+
+	memcpy(&in, m->data, sizeof(in));
+	in.path[sizeof(in.path) - 1] = '\0';
+	(void)mount_list_add(w->state.list, &in.host, in.path);
+}
+
+static void
+on_stats(void *arg, struct ipc_message *m UNUSED)
+{
+	struct worker *w = arg;
+
+	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
+		 "%llu refused",
+	    w->state.table->exports->n,
+	    mount_list_rows(w->state.list, NULL, w->state.dump,
+		nitems(w->state.dump)),
+	    (unsigned long long)w->state.granted,
+	    (unsigned long long)w->state.refused);
+}
+
+static void
+end_when_drained(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct worker *w = arg;
+
+	if (rpc_server_in_flight(w->server) == 0)
+		_exit(0);
+}
+
+/* What is in flight is answered; nothing new is taken. */
+static void
+on_stop(void *arg, struct ipc_message *m UNUSED)
+{
+	const struct timeval soon = { .tv_usec = 20000 };
+	struct worker *w = arg;
+	size_t i;
+
+	for (i = 0; i < w->sockets.n; i++) {
+		if (w->tcp[i] != NULL)
+			rpc_tcp_stop_accepting(w->tcp[i]);
+	}
+	w->on_drained = event_new(w->base, -1, EV_PERSIST, end_when_drained, w);
+	if (w->on_drained == NULL || event_add(w->on_drained, &soon) == -1)
+		_exit(0);
+}
+
+/* clang-format off */
+static const struct ipc_row rows[MOUNTD_MESSAGES] = {
+	[MOUNTD_SETUP]   = { "setup",   sizeof(struct mountd_setup), sizeof(struct mountd_setup), 0, 0, on_setup },
+	[MOUNTD_EXPORTS] = { "exports", 0, 0, 1, 1, on_exports },
+	[MOUNTD_ROOT]    = { "root",    sizeof(struct mountd_root), sizeof(struct mountd_root), 1, 1, on_root },
+	[MOUNTD_SERVE]   = { "serve",   0, 0, 0, 0, on_serve },
+	[MOUNTD_LISTED]  = { "listed",  sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
+	[MOUNTD_STATS]   = { "stats",   0, 0, 0, 0, on_stats },
+	[MOUNTD_STOP]    = { "stop",    0, 0, 0, 0, on_stop },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+/* One message of the parent; without a parent there is nothing to do. */
+static void
+receive(struct worker *w)
+{
+	const char *why = "channel";
+	int r = ipc_serve(w->role->channel, &messages, w, &why);
+
+	if (r == 0)
+		_exit(0);
+	if (r == -1)
+		fatal("parent: %s", why);
+}
+
+static void
+on_message(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	receive(arg);
+}
+
+static void
+enter_sandbox(struct worker *w, struct sandbox *box)
+{
+	const struct exports *ex = w->state.table->exports;
+	struct jail_view view;
+
+	jail_enter(&view, w->role->fds[MOUNTD_FD_JAIL]);
+	jail_name_root(&view, ex->n == 1 ? ex->list[0].path : NULL);
+	sandbox_begin(box, &policy, w->setup.strict);
+	sandbox_set_root(box, view.mounts, view.root);
+	daemon_drop(w->setup.uid, w->setup.gid);
+	sandbox_enter(box);
+}
+
+static void
+listen_to_all(struct worker *w)
+{
+	const int *fds = w->role->fds + MOUNTD_FD_SOCKETS;
+	const struct rpc_limits *l = &w->setup.limits;
+	struct event *ev;
+	size_t i;
+
+	if (listen_from(&w->sockets, fds, w->role->nfds - MOUNTD_FD_SOCKETS) ==
+	    -1)
+		fatalx("a listening socket is not one");
+	for (i = 0; i < w->sockets.n; i++) {
+		if (w->sockets.list[i].udp)
+			w->udp[i] = rpc_udp_new(w->base, w->server,
+			    w->sockets.list[i].fd, l);
+		else
+			w->tcp[i] = rpc_tcp_new(w->base, w->server,
+			    w->sockets.list[i].fd, l, NULL, NULL);
+	}
+	ev = event_new(w->base, w->role->channel, EV_READ | EV_PERSIST,
+	    on_message, w);
+	if (ev == NULL || event_add(ev, NULL) == -1)
+		fatalx("event: out of memory");
+}
+
+int
+mountd_worker(struct role *role)
+{
+	static const struct rpc_prog *const progs[] = { &mount_prog };
+	struct worker *w = &the_worker;
+	struct rpc_hooks hooks = mount_hooks(&w->state);
+	struct sandbox box;
+
+	w->role = role;
+	w->state.seal = ask_seal;
+	w->state.listed = tell_listed;
+	w->state.list = mount_list_new();
+	if (role->nfds < MOUNTD_FD_SOCKETS || w->state.list == NULL ||
+	    pthread_mutex_init(&w->state.lock, NULL) != 0 ||
+	    pthread_mutex_init(&w->sealing, NULL) != 0)
+		fatalx("cannot start");
+	/* One heap for all threads: shrinking another opens a file of /proc. */
+	(void)mallopt(M_ARENA_MAX, 1);
+	while (!w->has_setup || w->state.table == NULL)
+		receive(w);
+	enter_sandbox(w, &box);
+	w->base = daemon_events();
+	w->server = rpc_server_new(progs, nitems(progs), &hooks);
+	w->pool = rpc_pool_new(w->base, MOUNT_THREADS, QUEUE_MAX, NULL, NULL);
+	rpc_server_set_pool(w->server, w->pool);
+	listen_to_all(w);
+	sandbox_seal(&box);
+	tell(MOUNTD_READY, NULL, 0);
+	(void)event_base_dispatch(w->base);
+	return 1;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The broker: turns a sealed handle into a descriptor and a descriptor into a
+ * sealed handle, and gives a file another name, which no worker may by
+ * descriptor. It believes nothing a worker says: the tag is checked again
+ * under a key no worker has, the export must exist, the user must be one the
+ * export can produce, the flags are the broker's own. What a file is opened for
+ * is decided for that user: by the kernel, or for reading by mode and ACL as
+ * the kernel would; except that the owner of a regular file may read and write
+ * it whatever its mode, and that who may execute it may read it (RFC 1813, 4.4).
+ * Runs in: nfsd broker; in process for tests and fuzzers.
+ */
+#ifndef BROKER_H
+#define BROKER_H
+
+#include <stddef.h>
+
+#include "nfsd/broker/proto.h"
+#include "handle/fhandle.h"
+#include "nfsd/roles/cred.h"
+#include "nfsd/roles/served.h"
+
+#define BROKER_BAD_MAX 16 /* forgeries before a worker counts as taken over */
+
+struct broker;
+struct broker_channel;
+struct broker_client;
+
+/* Never NULL. The keys are copied. */
+struct broker *broker_new(const struct fh_keys *, enum fs_mode);
+void broker_free(struct broker *);
+/* Swaps the exports in; takes over one use. */
+void broker_set_exports(struct broker *, struct fs_exports *);
+
+/* State of one channel, for the thread that serves it. NULL: no memory. */
+struct broker_channel *broker_channel_new(struct broker *);
+void broker_channel_free(struct broker_channel *);
+/*
+ * One question: type and payload as received, fds stay the caller's. Fills
+ * answer (the length is returned) and *fd (-1: none; the caller's). 0: the
+ * worker broke the rules, the channel must be closed.
+ */
+size_t broker_answer(struct broker_channel *, uint32_t type, const void *data,
+    size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
+    uint32_t *answer_type, int *fd);
+/* Serves a channel until it closes. False: the worker broke the rules. */
+bool broker_serve(struct broker_channel *, int fd);
+
+/*
+ * The asking side. Over a socket, or straight into a channel of the same
+ * process (local). Never NULL; takes over fd or local.
+ */
+struct broker_client *broker_client_new(int fd, struct broker_channel *local);
+void broker_client_free(struct broker_client *);
+/* A new channel after the broker was restarted; from any thread. */
+void broker_client_replace(struct broker_client *, int fd);
+/* Waits for broker_client_replace() when the broker is gone; ms at most. */
+bool broker_client_wait(struct broker_client *, int ms);
+/*
+ * A descriptor or -1 with errno: what the broker said; EPIPE: it is gone;
+ * EMFILE: no room for a descriptor here.
+ */
+int broker_client_open(struct broker_client *, const struct broker_open *,
+    bool *readable);
+/* 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings. */
+int broker_client_seal(struct broker_client *, const struct broker_seal *,
+    const char *const *names, const int *fds, struct broker_sealed *answer);
+
+/* 0, or -1 with errno. The question's name_len is filled in here. */
+int broker_client_link(struct broker_client *, const struct broker_link *,
+    const char *name);
+
+#endif

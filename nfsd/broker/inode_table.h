@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds files again where the kernel cannot open their handles: remembers where
+ * each file was last seen (directory and name) and, when it is not there any
+ * more, walks the export. A place is only a hint: what is opened is compared
+ * with the identity in the handle, so a reused inode number is not the file
+ * that had it before. Bounded in memory; a walk is bounded in entries and
+ * does not start again at once. Nothing is locked while the filesystem works.
+ * Runs in: nfsd broker.
+ */
+#ifndef BROKER_INODE_TABLE_H
+#define BROKER_INODE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "handle/fhandle.h"
+#include "handle/fhandle_fs.h"
+
+#define INODE_TABLE_MAX	   262144 /* files remembered per export */
+#define INODE_WALK_MAX	   4194304 /* entries looked at in one walk */
+#define INODE_DEPTH_MAX	   4096 /* directories below each other */
+#define INODE_NAME_MAX	   767 /* FAT: 255 UTF-16 units in UTF-8 */
+#define INODE_QUIET_MS	   1000 /* at least this long between two walks */
+#define INODE_QUIET_FACTOR 10 /* and this many times the last one's duration */
+
+struct inode_table;
+
+/*
+ * root is borrowed for the life of the table; max <= INODE_TABLE_MAX. cross:
+ * other mounts inside the export are entered. NULL: no memory.
+ */
+struct inode_table *inode_table_new(const struct fh_fs *, int root, size_t max,
+    bool cross);
+void inode_table_free(struct inode_table *);
+/*
+ * The identity of what is open at fd and called name in the directory that dir
+ * names; the place is noted. -1 with errno; ESTALE: dir is gone.
+ */
+int inode_table_identify(struct inode_table *, const struct fh_plain *dir,
+    const char *name, int fd, struct fh_id *);
+
+/* A file found again: O_PATH descriptors of it and of its directory. */
+struct inode_found {
+	struct fh_id id;
+	int fd;
+	int dirfd; /* -1: the root, which has none */
+	char name[INODE_NAME_MAX + 1];
+};
+/*
+ * The file a handle (FH_INODE or FH_PLAYER) names. 0, or -1: ESTALE when it
+ * does not exist in the export, EAGAIN when that can be told only later. The
+ * caller closes both descriptors.
+ */
+int inode_table_open(struct inode_table *, const struct fh_plain *,
+    struct inode_found *);
+/* Files remembered now. */
+size_t inode_table_size(struct inode_table *);
+
+#endif

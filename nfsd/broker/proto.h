@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a worker's thread asks the broker, and the answers: one question at a
+ * time on a channel of its own. Both sides check every length. The sizes are
+ * fixed but for the names behind a broker_seal or broker_link.
+ * Runs in: nfsd worker (asks), nfsd broker (answers).
+ */
+#ifndef BROKER_PROTO_H
+#define BROKER_PROTO_H
+
+#include <stdint.h>
+
+#include "handle/fhandle.h"
+
+#define BROKER_GROUPS_MAX 16
+#define BROKER_SEAL_MAX	  64 /* descriptors in one question */
+#define BROKER_NAMES_MAX  (BROKER_SEAL_MAX * 768)
+#define BROKER_FORGED	  4096 /* an error no system call has: a bad tag */
+
+enum broker_type {
+	BROKER_OPEN,
+	BROKER_SEAL,
+	BROKER_LINK,
+	BROKER_OPENED, /* answers, in the same order */
+	BROKER_SEALED,
+	BROKER_LINKED,
+	BROKER_TYPES
+};
+
+enum broker_want {
+	BROKER_PATH, /* O_PATH, whatever it is */
+	BROKER_READ, /* a regular file, to read or execute */
+	BROKER_WRITE, /* a regular file, to read and write */
+	BROKER_LIST, /* a directory, to list */
+	BROKER_WANTS
+};
+
+/*
+ * As this user. Answered by broker_opened, with one descriptor when error is 0.
+ */
+struct broker_open {
+	struct fh fh;
+	uint32_t want; /* enum broker_want */
+	uint32_t uid, gid, ngids;
+	uint32_t gids[BROKER_GROUPS_MAX];
+};
+
+struct broker_opened {
+	int32_t error; /* errno */
+	uint32_t readable; /* BROKER_WRITE: it can be read as well */
+};
+
+/*
+ * With n descriptors (O_PATH is enough), which must lie in the export. Behind
+ * it n names, each with its NUL, as the files are called in dir: the broker
+ * may need them to find the files again. n 0: the export's root is meant, dir
+ * is not looked at, and the answer holds one.
+ */
+struct broker_seal {
+	uint32_t export_id;
+	uint32_t n;
+	uint32_t utf16; /* for a player */
+	uint32_t names_len;
+	struct fh dir;
+};
+
+struct broker_sealed_one {
+	int32_t error;
+	struct fh fh; /* only when error is 0 */
+};
+
+/* Answered by n of them. */
+struct broker_sealed {
+	struct broker_sealed_one list[BROKER_SEAL_MAX];
+};
+
+/*
+ * One more name for a file, as the user in it; both handles of one export.
+ * Behind it the name with its NUL.
+ */
+struct broker_link {
+	struct broker_open file; /* want is not looked at */
+	struct fh dir;
+	uint32_t name_len; /* with its NUL */
+};
+
+struct broker_linked {
+	int32_t error;
+};
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The broker as a process: the main thread listens to the parent, each of the
+ * others serves one channel at a time. The number of threads is fixed when the
+ * process starts, since making threads is forbidden afterwards: one for each
+ * thread of each worker, and spare ones for channels that hang in a filesystem
+ * while their worker has been started anew.
+ * Runs in: nfsd broker.
+ */
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd/broker/broker.h"
+#include "nfsd/roles/intake.h"
+#include "confine/jail.h"
+#include "base/log.h"
+#include "nfsd/nfsd.h"
+#include "confine/sandbox.h"
+#include "base/util.h"
+
+#define STACK	  (512 * 1024) /* the inode table keeps paths on it */
+#define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
+
+/* clang-format off */
+static const struct sandbox_call calls[] = {
+	{ SYS_capget,            false, "rights for one question only" },
+	{ SYS_capset,            false, "the same, and back" },
+	{ SYS_faccessat2,        true,  "may the caller read it after all" },
+	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
+	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
+	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
+	{ SYS_getegid,           true,  "squash mode: who everybody is" },
+	{ SYS_geteuid,           true,  "squash mode: who everybody is" },
+	{ SYS_linkat,            false, "LINK: only this process may link a descriptor" },
+	{ SYS_lseek,             true,  "walk: start of a directory" },
+	{ SYS_name_to_handle_at, false, "seal a descriptor" },
+	{ SYS_newfstatat,        false, "type of an entry; fstat of libc" },
+	{ SYS_open_by_handle_at, false, "open a checked handle" },
+	{ SYS_openat,            false, "O_PATH of \".\"" },
+	{ SYS_openat2,           true,  "walk below an export, never through links" },
+	{ SYS_pread64,           false, "read new exports" },
+	{ SYS_recvmsg,           false, "questions of workers" },
+	{ SYS_sendmsg,           false, "answers" },
+	{ SYS_setfsgid,          false, "act as the caller" },
+	{ SYS_setfsuid,          false, "act as the caller" },
+	{ SYS_setgroups,         false, "act as the caller" },
+	{ SYS_statx,             false, "mount and birth of a file" },
+};
+
+static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
+static const int multi_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+	CAP_SETUID, CAP_SETGID };
+/* clang-format on */
+
+/* The capabilities of each mode; a plain user has none to keep. */
+static const struct {
+	const int *caps;
+	size_t ncaps;
+} modes[] = {
+	[FS_SQUASH] = { squash_caps, nitems(squash_caps) },
+	[FS_MULTI] = { multi_caps, nitems(multi_caps) },
+	[FS_ROOT] = { multi_caps, nitems(multi_caps) },
+};
+
+/* A channel that waits for a thread. */
+struct waiting {
+	int fd;
+	uint32_t worker;
+};
+
+static struct {
+	struct role *role;
+	struct broker *broker;
+	struct intake intake;
+	bool has_exports;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_cond_t started;
+	unsigned int running;
+	struct waiting queue[QUEUE_MAX];
+	size_t n;
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.more = PTHREAD_COND_INITIALIZER,
+	.started = PTHREAD_COND_INITIALIZER };
+
+static struct waiting
+next_channel(void)
+{
+	struct waiting next;
+
+	pthread_mutex_lock(&self.lock);
+	while (self.n == 0)
+		pthread_cond_wait(&self.more, &self.lock);
+	next = self.queue[0];
+	self.n--;
+	memmove(self.queue, self.queue + 1, self.n * sizeof(self.queue[0]));
+	pthread_mutex_unlock(&self.lock);
+	return next;
+}
+
+static void *
+serve(void *arg UNUSED)
+{
+	struct broker_channel *channel;
+	struct nfsd_bad bad;
+	struct waiting next;
+
+	pthread_mutex_lock(&self.lock);
+	self.running++;
+	pthread_cond_signal(&self.started);
+	pthread_mutex_unlock(&self.lock);
+	for (;;) {
+		next = next_channel();
+		channel = broker_channel_new(self.broker);
+		if (channel == NULL)
+			fatal("channel");
+		if (!broker_serve(channel, next.fd)) {
+			log_warnx("worker %u: asked for what it was not given",
+			    next.worker);
+			bad.worker = next.worker;
+			(void)ipc_send(self.role->channel, NFSD_BAD_WORKER,
+			    &bad, sizeof(bad), NULL, 0);
+		}
+		broker_channel_free(channel);
+		close(next.fd);
+	}
+	return NULL;
+}
+
+static void
+start_threads(void)
+{
+	unsigned int each = self.intake.setup.threads + 1, i, n;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	n = (self.intake.setup.workers + 2) * each;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (i = 0; i < n; i++) {
+		error = pthread_create(&thread, &attr, serve, NULL);
+		if (error != 0)
+			fatalx("thread %u of %u: %s: use fewer (-t, -w)", i + 1,
+			    n, strerror(error));
+	}
+	pthread_attr_destroy(&attr);
+	/* A thread that is still being born needs what will be forbidden. */
+	pthread_mutex_lock(&self.lock);
+	while (self.running < n)
+		pthread_cond_wait(&self.started, &self.lock);
+	pthread_mutex_unlock(&self.lock);
+}
+
+static void
+set_exports(struct fs_exports *x)
+{
+	broker_set_exports(self.broker, x);
+}
+
+static void
+on_channels(void *arg UNUSED, struct ipc_message *m)
+{
+	struct nfsd_channels in;
+	size_t i;
+
+	memcpy(&in, m->data, sizeof(in));
+	pthread_mutex_lock(&self.lock);
+	for (i = 0; i < m->nfds && self.n < QUEUE_MAX; i++) {
+		self.queue[self.n].fd = m->fds[i];
+		self.queue[self.n++].worker = in.worker;
+		m->fds[i] = -1;
+	}
+	pthread_cond_broadcast(&self.more);
+	pthread_mutex_unlock(&self.lock);
+}
+
+static void
+on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
+{
+	exit(0);
+}
+
+/* clang-format off */
+static const struct ipc_row rows[NFSD_MESSAGES] = {
+	INTAKE_ROWS,
+	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
+	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+static void
+listen_once(void)
+{
+	intake_listen(&self.intake, self.role->channel, &messages);
+}
+
+static void
+make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
+{
+	*policy = (struct sandbox_policy){ .role = "broker",
+		.calls = calls,
+		.ncalls = nitems(calls),
+		.no_landlock = true };
+	nfsd_mode_rules(policy, setup->mode);
+	if (setup->rootless)
+		return;
+	policy->caps = modes[setup->mode].caps;
+	policy->ncaps = modes[setup->mode].ncaps;
+}
+
+int
+nfsd_broker(struct role *role)
+{
+	const struct nfsd_setup *setup = &self.intake.setup;
+	struct sandbox_policy policy;
+	struct sandbox box;
+	struct jail_view view;
+
+	self.role = role;
+	self.intake.probe = true;
+	self.intake.serve = set_exports;
+	while (!self.intake.has_setup)
+		listen_once();
+	self.broker = broker_new(&setup->keys, setup->mode);
+	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
+	make_policy(&policy, setup);
+	sandbox_begin(&box, &policy, setup->strict);
+	sandbox_set_root(&box, view.mounts, view.root);
+	if (!setup->rootless)
+		daemon_drop(setup->uid, setup->gid);
+	sandbox_enter(&box);
+	(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
+	start_threads();
+	sandbox_seal(&box);
+	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
+	for (;;)
+		listen_once();
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Attributes as clients see them, and the write verifier.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/sysmacros.h>
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include <sodium.h>
+
+#include "nfsd/door/state.h"
+
+enum nfsstat
+fs_stat(struct fs_obj *obj, struct stat *st)
+{
+	return fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
+}
+
+static enum nfs_ftype
+type_of(mode_t mode)
+{
+	static const enum nfs_ftype types[16] = {
+		[S_IFREG >> 12] = NFS_REG,
+		[S_IFDIR >> 12] = NFS_DIR,
+		[S_IFBLK >> 12] = NFS_BLK,
+		[S_IFCHR >> 12] = NFS_CHR,
+		[S_IFLNK >> 12] = NFS_LNK,
+		[S_IFSOCK >> 12] = NFS_SOCK,
+		[S_IFIFO >> 12] = NFS_FIFO,
+	};
+
+	return types[(mode & S_IFMT) >> 12];
+}
+
+/* For clients whose programs cannot hold more (fileid=32). */
+static uint64_t
+fold32(uint64_t fileid)
+{
+	return (uint32_t)(fileid ^ (fileid >> 32));
+}
+
+/*
+ * A subvolume numbers its files anew, so it must look like a filesystem of its
+ * own; the root of another export belongs to that.
+ */
+static uint64_t
+fsid_of(const struct fs_obj *obj, dev_t dev)
+{
+	const struct fs_exports *x = atomic_load(&obj->thread->exports);
+	const struct fs_export *e = obj->export, *other;
+
+	if (dev == e->dev)
+		return e->fsid;
+	if ((dev & ~(dev_t)UINT16_MAX) == FS_EXPORT_DEV) {
+		other = fs_exports_find(x, (uint16_t)dev);
+		return other == NULL ? e->fsid : other->fsid;
+	}
+	return e->fsid ^ (uint64_t)dev << 16;
+}
+
+void
+fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
+{
+	attr->type = type_of(st->st_mode);
+	attr->mode = st->st_mode & 07777;
+	attr->nlink = (uint32_t)st->st_nlink;
+	attr->uid = st->st_uid;
+	attr->gid = st->st_gid;
+	attr->size = (uint64_t)st->st_size;
+	attr->used = (uint64_t)st->st_blocks * 512;
+	attr->rdev_major = major(st->st_rdev);
+	attr->rdev_minor = minor(st->st_rdev);
+	attr->fileid = obj->options->fileid32 ? fold32(st->st_ino) : st->st_ino;
+	attr->fsid = fsid_of(obj, st->st_dev);
+	attr->atime = st->st_atim;
+	attr->mtime = st->st_mtim;
+	attr->ctime = st->st_ctim;
+}
+
+/*
+ * One number for all workers, in memory they share: a client with several
+ * connections writes through one and commits through another.
+ */
+static _Atomic uint64_t alone; /* 0: not chosen yet */
+static _Atomic uint64_t *verifier = &alone;
+
+static uint64_t
+choose(void)
+{
+	uint64_t fresh;
+
+	do
+		randombytes_buf(&fresh, sizeof(fresh));
+	while (fresh == 0);
+	return fresh;
+}
+
+void
+fs_share_verifier(_Atomic uint64_t *shared)
+{
+	verifier = shared;
+}
+
+uint64_t
+fs_write_verifier(void)
+{
+	uint64_t now = atomic_load(verifier), fresh;
+
+	if (now != 0)
+		return now;
+	fresh = choose();
+	/* The first to choose wins; everybody tells the same. */
+	return atomic_compare_exchange_strong(verifier, &now, fresh) ? fresh :
+								       now;
+}
+
+void
+fs_writeback_failed(void)
+{
+	atomic_store(verifier, choose());
+}

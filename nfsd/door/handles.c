@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A file has one place in each of a few layers. The first layer is filled first,
+ * neighbours side by side; the others where files meet.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/mman.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "nfsd/door/handles.h"
+#include "base/log.h"
+#include "base/util.h"
+
+#define LAYERS	   4
+#define CLOSE_BITS 20 /* numbers that differ in no more lie close together */
+#define SETTLED_S  1 /* a birth this long ago: not the clock's last tick */
+
+struct note {
+	dev_t dev;
+	ino_t ino;
+	uint64_t born; /* ns */
+	uint32_t generation; /* 0: none */
+	struct fh fh;
+};
+
+_Static_assert(sizeof(struct note) <= FS_NOTE_SIZE, "as the header says");
+
+struct fs_notes {
+	pthread_mutex_t lock;
+	struct note *list; /* made at the first note */
+	size_t layer; /* notes in each; 0: there is no room */
+	unsigned int next; /* the layer in which a full place is taken */
+	unsigned int unused_s; /* seconds since the last use */
+	struct fs_notes_stats stats;
+};
+
+static size_t
+bytes(const struct fs_notes *n)
+{
+	return n->layer * LAYERS * sizeof(struct note);
+}
+
+struct fs_notes *
+fs_notes_new(size_t room)
+{
+	struct fs_notes *n = calloc(1, sizeof(*n));
+
+	if (n == NULL)
+		fatal("notes");
+	pthread_mutex_init(&n->lock, NULL);
+	n->layer = (room < FS_NOTES_MAX ? room : FS_NOTES_MAX) / LAYERS;
+	return n;
+}
+
+void
+fs_notes_free(struct fs_notes *n)
+{
+	if (n == NULL)
+		return;
+	pthread_mutex_destroy(&n->lock);
+	if (n->list != NULL)
+		munmap(n->list, bytes(n));
+	free(n);
+}
+
+/* Small pages: of huge ones a few notes would touch all. */
+static struct note *
+make_list(const struct fs_notes *n)
+{
+	void *list;
+
+	if (n->layer == 0)
+		return NULL;
+	list = mmap(NULL, bytes(n), PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (list == MAP_FAILED)
+		return NULL;
+	(void)madvise(list, bytes(n), MADV_NOHUGEPAGE);
+	return list;
+}
+
+/* The place of a file in the first layer. */
+static struct note *
+place_of(struct fs_notes *n, dev_t dev, ino_t ino)
+{
+	uint64_t far = (uint64_t)ino >> CLOSE_BITS;
+	uint64_t h = (uint64_t)ino + hash_mix(far ^ hash_mix((uint64_t)dev));
+
+	return &n->list[h % n->layer];
+}
+
+/* The note of a file, or NULL; the lock is held. */
+static struct note *
+find(struct fs_notes *n, uint32_t generation, uint16_t export_id, dev_t dev,
+    ino_t ino)
+{
+	struct note *note = place_of(n, dev, ino);
+	size_t i;
+
+	for (i = 0; i < LAYERS; i++, note += n->layer)
+		if (note->ino == ino && note->dev == dev &&
+		    note->generation == generation &&
+		    fh_export_id(&note->fh) == export_id)
+			return note;
+	return NULL;
+}
+
+/* Where a new note goes; the lock is held. Those of older exports are dead. */
+static struct note *
+place_for(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino)
+{
+	struct note *first = place_of(n, dev, ino), *note = first;
+	size_t i;
+
+	for (i = 0; i < LAYERS; i++, note += n->layer)
+		if (note->generation != generation)
+			return note;
+	return first + n->next++ % LAYERS * n->layer;
+}
+
+static uint64_t
+ns_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+bool
+fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
+    dev_t dev, ino_t ino, const struct timespec *born, struct fh *fh)
+{
+	const struct note *note = NULL;
+	bool found;
+
+	pthread_mutex_lock(&n->lock);
+	if (n->list != NULL)
+		note = find(n, generation, export_id, dev, ino);
+	found = note != NULL && note->born == ns_of(born);
+	if (found) {
+		*fh = note->fh;
+		n->unused_s = 0;
+	}
+	found ? n->stats.hits++ : n->stats.misses++;
+	pthread_mutex_unlock(&n->lock);
+	return found;
+}
+
+void
+fs_notes_add(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino,
+    const struct timespec *born, const struct timespec *now,
+    const struct fh *fh)
+{
+	struct note *note;
+
+	/*
+	 * Times of birth come from a clock that ticks: a file made within the
+	 * same tick as one removed before it could have both its number and
+	 * its birth. Settled births cannot come again.
+	 */
+	if (born->tv_sec + SETTLED_S >= now->tv_sec)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->unused_s = 0;
+	if (n->list == NULL)
+		n->list = make_list(n);
+	if (n->list != NULL) {
+		note = find(n, generation, fh_export_id(fh), dev, ino);
+		if (note == NULL)
+			note = place_for(n, generation, dev, ino);
+		note->dev = dev;
+		note->ino = ino;
+		note->born = ns_of(born);
+		note->generation = generation;
+		note->fh = *fh;
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+void
+fs_notes_rest(struct fs_notes *n)
+{
+	struct note *old = NULL;
+
+	pthread_mutex_lock(&n->lock);
+	if (n->list != NULL && ++n->unused_s > FS_NOTES_REST_S) {
+		old = n->list;
+		n->list = NULL;
+	}
+	pthread_mutex_unlock(&n->lock);
+	if (old != NULL)
+		munmap(old, bytes(n));
+}
+
+void
+fs_notes_stats(struct fs_notes *n, struct fs_notes_stats *stats)
+{
+	pthread_mutex_lock(&n->lock);
+	*stats = n->stats;
+	pthread_mutex_unlock(&n->lock);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * GETATTR, SETATTR, ACCESS. What may be set is the kernel's decision under the
+ * caller's identity; the one policy added is that set-id bits on files do not
+ * come from the network.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "exports/exports.h"
+#include "nfsd/door/door.h"
+#include "nfsd/ops/ops_util.h"
+#include "base/util.h"
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+void
+op_getattr(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct fs_obj obj;
+
+	res->status = fs_open(ctx, &args->object, 0, &obj);
+	if (res->status != NFS_OK)
+		return;
+	ops_post(&res->post, &obj, &obj.st);
+	fs_close(&obj);
+}
+
+mode_t
+ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
+{
+	if (!directory && !fs_is_root(ctx))
+		mode &= ~(uint32_t)(S_ISUID | S_ISGID);
+	return mode & 07777;
+}
+
+/* Only Linux 6.6 and later change the mode of an O_PATH descriptor. */
+static bool
+can_chmod_path(void)
+{
+	static _Atomic int can = -1;
+
+	if (can == -1)
+		can = syscall(SYS_fchmodat2, -1, "", 0, AT_EMPTY_PATH) != -1 ||
+		    errno != ENOSYS;
+	return can == 1;
+}
+
+/* Before, of a data descriptor (see reopen()), or "." of a directory. */
+static int
+set_mode(int fd, mode_t mode, bool directory)
+{
+	if (can_chmod_path())
+		return (int)syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH);
+	return directory ? fchmodat(fd, ".", mode, 0) : fchmod(fd, mode);
+}
+
+static struct timespec
+set_time(enum nfs_set_time how, const struct timespec *client)
+{
+	struct timespec now = { 0, UTIME_NOW }, keep = { 0, UTIME_OMIT };
+
+	if (how == NFS_CLIENT_TIME)
+		return *client;
+	return how == NFS_SERVER_TIME ? now : keep;
+}
+
+static int
+set_times(int fd, const struct nfs_sattr *s)
+{
+	struct timespec t[2];
+
+	if (s->set_atime == NFS_KEEP_TIME && s->set_mtime == NFS_KEEP_TIME)
+		return 0;
+	t[0] = set_time(s->set_atime, &s->atime);
+	t[1] = set_time(s->set_mtime, &s->mtime);
+	return utimensat(fd, "", t, AT_EMPTY_PATH);
+}
+
+static int
+set_owner(int fd, const struct nfs_sattr *s)
+{
+	uid_t uid = s->set_uid ? s->uid : (uid_t)-1;
+	gid_t gid = s->set_gid ? s->gid : (gid_t)-1;
+
+	if (!s->set_uid && !s->set_gid)
+		return 0;
+	/* The kernel takes -1 for "leave it"; a client that sets it errs. */
+	if ((s->set_uid && uid == (uid_t)-1) ||
+	    (s->set_gid && gid == (gid_t)-1)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+}
+
+/* Owner, mode, times (not size) of fd; type is its st_mode. */
+static enum nfsstat
+apply(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
+    mode_t type)
+{
+	bool directory = S_ISDIR(type);
+
+	/* Owner before mode: a change of owner clears set-id bits. */
+	if (set_owner(fd, s) == -1)
+		return nfs_status(errno);
+	/* Links have no mode of their own; clients send one all the same. */
+	if (s->set_mode && !S_ISLNK(type) &&
+	    set_mode(fd, ops_mode(ctx, s->mode, directory), directory) == -1)
+		return nfs_status(errno);
+	return set_times(fd, s) == -1 ? nfs_status(errno) : NFS_OK;
+}
+
+enum nfsstat
+ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
+    mode_t type)
+{
+	struct nfs_sattr rest = *s;
+
+	/*
+	 * Clients name themselves as owner, some as root or another; a maker
+	 * who may not give files away still gets his file.
+	 */
+	if (!fs_is_root(ctx))
+		rest.set_uid = rest.set_gid = false;
+	/* mkdir(2) takes no setgid bit; the other bits are there already. */
+	rest.set_mode =
+	    S_ISDIR(type) && s->set_mode && (s->mode & S_ISGID) != 0;
+	return apply(ctx, fd, &rest, type);
+}
+
+/* Size first: it may fail for want of space, before anything is changed. */
+static enum nfsstat
+change(struct call_ctx *ctx, struct fs_obj *obj, const struct nfs_sattr *s)
+{
+	if (s->set_size && ftruncate(obj->fd, (off_t)s->size) == -1)
+		return nfs_status(errno);
+	return apply(ctx, obj->fd, s, obj->st.st_mode);
+}
+
+/* Why nothing is to be changed, or NFS_OK. */
+static enum nfsstat
+check(const struct call_ctx *ctx, const struct nfs_setattr *a,
+    const struct stat *st)
+{
+	uint64_t size =
+	    a->sattr.set_size ? a->sattr.size : (uint64_t)st->st_size;
+
+	if (a->sattr.fault != NFS_OK)
+		return a->sattr.fault;
+	if (a->guard &&
+	    (nfs_seconds(&st->st_ctim) != nfs_seconds(&a->ctime) ||
+		st->st_ctim.tv_nsec != a->ctime.tv_nsec))
+		return NFSERR_NOT_SYNC;
+	return size > ctx->limits->size_max ? NFSERR_FBIG : NFS_OK;
+}
+
+/* Replaces a descriptor whose mode cannot be changed by one whose can. */
+static enum nfsstat
+reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct fs_obj *obj)
+{
+	enum nfsstat status;
+	struct fs_obj data;
+
+	if (!a->sattr.set_mode || a->sattr.set_size ||
+	    !S_ISREG(obj->st.st_mode) || can_chmod_path())
+		return NFS_OK;
+	status = fs_open(ctx, &a->object, FS_FILE | FS_READ | FS_MODIFY, &data);
+	if (status != NFS_OK)
+		return status;
+	fs_close(obj);
+	*obj = data;
+	return NFS_OK;
+}
+
+void
+op_setattr(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_setattr *a = &args->setattr;
+	unsigned int want = a->sattr.set_size ? FS_FILE | FS_WRITE : 0;
+	struct fs_obj obj;
+
+	res->status = ops_open_change(ctx, &a->object, want, &obj, &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	res->status = check(ctx, a, &obj.st);
+	if (res->status == NFS_OK)
+		res->status = reopen(ctx, a, &obj);
+	if (res->status == NFS_OK)
+		res->status = change(ctx, &obj, &a->sattr);
+	ops_wcc_after(&res->wcc, &obj);
+	fs_close(&obj);
+}
+
+/* What each bit of ACCESS needs of a directory and of anything else. */
+static const struct {
+	uint32_t bit;
+	int directory;
+	int other; /* 0: never granted */
+	bool modify;
+} rights[] = {
+	{ ACCESS3_READ, R_OK, R_OK, false },
+	{ ACCESS3_LOOKUP, X_OK, 0, false },
+	{ ACCESS3_MODIFY, W_OK | X_OK, W_OK, true },
+	{ ACCESS3_EXTEND, W_OK | X_OK, W_OK, true },
+	{ ACCESS3_DELETE, W_OK | X_OK, 0, true },
+	{ ACCESS3_EXECUTE, 0, X_OK, false },
+};
+
+static uint32_t
+granted(struct call_ctx *ctx, const struct fs_obj *obj, uint32_t wanted)
+{
+	bool directory = S_ISDIR(obj->st.st_mode);
+	uint32_t grant = 0;
+	int need, ask = 0, has;
+	size_t i;
+
+	for (i = 0; i < nitems(rights); i++)
+		if (wanted & rights[i].bit)
+			ask |=
+			    directory ? rights[i].directory : rights[i].other;
+	has = ask == 0 ? 0 : fs_access(ctx, obj, ask);
+	for (i = 0; i < nitems(rights); i++) {
+		need = directory ? rights[i].directory : rights[i].other;
+		if (need != 0 && (has & need) == need &&
+		    (obj->options->rw || !rights[i].modify))
+			grant |= rights[i].bit;
+	}
+	return grant & wanted;
+}
+
+void
+op_access(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct fs_obj obj;
+
+	res->status = fs_open(ctx, &args->access.object, 0, &obj);
+	if (res->status != NFS_OK)
+		return;
+	ops_post(&res->post, &obj, &obj.st);
+	res->access = granted(ctx, &obj, args->access.wanted);
+	fs_close(&obj);
+}

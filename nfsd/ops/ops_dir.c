@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * READDIR, READDIRPLUS. A cookie is the filesystem's own position behind an
+ * entry: it stays right while other entries come and go. Entries that are
+ * remembered count only while the directory has not changed; attributes are
+ * never remembered. Memory is one thread's scratch, whatever the size of the
+ * directory.
+ *
+ * Where cookies have 32 bits and positions 63 (version 2 on ext4, whose
+ * positions are hashes of names in ascending order), the upper 32 bits are the
+ * cookie. Reading on from it may start too early, never too late; so a reply
+ * never ends between two entries whose cookies are equal, and nothing is seen
+ * twice. Whether positions are wide is told by that of the first entry, every
+ * time.
+ *
+ * The verifier is always zero and never looked at: positions do not expire.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd/door/list.h"
+#include "base/name.h"
+#include "nfsd/ops/ops_util.h"
+#include "base/util.h"
+
+#define WIDE_SHIFT 31
+#define RECORD_MAX 2048 /* more than any entry from the kernel */
+#define RECORD_MIN 24 /* an entry with a name of one to four bytes */
+#define PROBE_SIZE 4096
+#define FOLD_MAX   100000 /* entries looked at for one name */
+
+_Static_assert(OPS_LISTING_MAX >= FS_LISTING_BYTES, "what is recalled fits");
+
+/* One listing on its way. */
+struct walk {
+	struct call_ctx *ctx;
+	struct fs_obj *dir;
+	struct ops_scratch *scratch;
+	uint64_t cookie; /* behind which to go on */
+	bool plus;
+	bool exact; /* cookies are positions */
+	unsigned int shift; /* of wide positions */
+	size_t used; /* of scratch->dirents */
+	size_t names_used; /* of scratch->names */
+	size_t left, dir_left; /* bytes that entries may still take */
+	size_t n;
+	bool eof;
+	uint64_t at; /* where the descriptor stands */
+	enum nfsstat status;
+};
+
+/*
+ * The cookie for a position. False when there is none (a filesystem with few
+ * wide positions among narrow ones); the end may be anything and is the
+ * largest.
+ */
+static bool
+to_cookie(const struct walk *w, uint64_t position, uint64_t *cookie)
+{
+	uint64_t max = w->ctx->limits->cookie_max;
+
+	position >>= w->shift;
+	if (position > max && position != INT64_MAX)
+		return false;
+	*cookie = position > max ? max : position;
+	if (*cookie == 0) /* would mean the beginning */
+		*cookie = 1;
+	return true;
+}
+
+/* Finds out whether positions here need a shift. */
+static enum nfsstat
+probe(struct walk *w)
+{
+	const struct dirent64 *first = (const void *)w->scratch->dirents;
+	ssize_t n;
+
+	if (w->exact)
+		return NFS_OK;
+	w->at = UINT64_MAX; /* no cookie says so */
+	if (lseek(w->dir->fd, 0, SEEK_SET) == -1)
+		return nfs_status(errno);
+	n = getdents64(w->dir->fd, w->scratch->dirents, PROBE_SIZE);
+	if (n == -1)
+		return nfs_status(errno);
+	if (n > 0 && (uint64_t)first->d_off > w->ctx->limits->cookie_max)
+		w->shift = WIDE_SHIFT;
+	return NFS_OK;
+}
+
+static enum nfsstat
+seek(struct walk *w)
+{
+	uint64_t max = w->ctx->limits->cookie_max;
+
+	/* The largest cookie stands for an end that 32 bits cannot hold. */
+	if (w->shift == 0 && w->cookie == max && max != UINT64_MAX)
+		w->cookie = INT64_MAX;
+	else if (w->cookie > (uint64_t)INT64_MAX >> w->shift)
+		return NFSERR_BAD_COOKIE;
+	if (w->at == w->cookie << w->shift)
+		return NFS_OK;
+	w->at = w->cookie << w->shift;
+	if (lseek(w->dir->fd, (off_t)w->at, SEEK_SET) != -1)
+		return NFS_OK;
+	return errno == EINVAL ? NFSERR_BAD_COOKIE : nfs_status(errno);
+}
+
+/* The name as it goes out; false: it has no form in the player dialect. */
+static bool
+dialect(struct walk *w, const char *name, struct slice *out)
+{
+	uint8_t *to = w->scratch->names + w->names_used;
+
+	out->data = (const uint8_t *)name;
+	out->len = strlen(name);
+	if (!w->dir->utf16)
+		return true;
+	if (!name_to_utf16(to, sizeof(w->scratch->names) - w->names_used,
+		&out->len, name, out->len))
+		return false;
+	out->data = to;
+	return true;
+}
+
+static bool
+is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/*
+ * The number a client sees; that of ".." must not tell of what lies above, and
+ * where attributes follow comes with them.
+ */
+static uint64_t
+fileid(struct walk *w, const struct dirent64 *d)
+{
+	struct nfs_attr attr;
+	struct stat st;
+	struct fh fh;
+
+	memset(&st, 0, sizeof(st));
+	if (strcmp(d->d_name, "..") != 0)
+		st.st_ino = d->d_ino;
+	else if (w->plus || fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
+		st = w->dir->st;
+	fs_attr(w->dir, &st, &attr);
+	return attr.fileid;
+}
+
+/* Adds an entry. False: it does not fit (or has no cookie: see status). */
+static bool
+add(struct walk *w, const struct dirent64 *d)
+{
+	const struct nfs_limits *limits = w->ctx->limits;
+	struct nfs_dirent *entry = &w->scratch->list[w->n];
+	size_t narrow, size;
+
+	if (w->n == OPS_ENTRIES_MAX)
+		return false;
+	if (!dialect(w, d->d_name, &entry->name))
+		return true;
+	narrow = limits->dir_entry + entry->name.len + xdr_pad(entry->name.len);
+	size = narrow + (w->plus ? limits->dir_plus : 0);
+	/* One entry is sent whatever dircount says. */
+	if (size > w->left || (narrow > w->dir_left && w->n > 0))
+		return false;
+	if (!to_cookie(w, (uint64_t)d->d_off, &entry->cookie)) {
+		w->status = NFSERR_IO;
+		return false;
+	}
+	if (w->dir->utf16)
+		w->names_used += entry->name.len;
+	w->left -= size;
+	w->dir_left -= narrow < w->dir_left ? narrow : w->dir_left;
+	entry->fileid = fileid(w, d);
+	entry->post.has = false;
+	entry->has_fh = false;
+	w->scratch->files[w->n++] = d;
+	return true;
+}
+
+/* Adds what is in len bytes from the kernel; false when it is enough. */
+static bool
+add_all(struct walk *w, const uint8_t *bytes, size_t len)
+{
+	const struct dirent64 *d;
+	bool more = true;
+	size_t at;
+
+	for (at = 0; at < len; at += d->d_reclen) {
+		d = (const void *)(bytes + at);
+		w->at = (uint64_t)d->d_off;
+		more = more && (d->d_ino == 0 || add(w, d));
+	}
+	return more;
+}
+
+/*
+ * Bytes to ask the kernel for: no more entries than fit even if all names are
+ * short, so that the descriptor stops where the reply does and the next call
+ * can go on without a seek.
+ */
+static size_t
+share(const struct walk *w)
+{
+	const struct nfs_limits *limits = w->ctx->limits;
+	size_t narrow = limits->dir_entry + 4;
+	size_t fit = w->left / (narrow + (w->plus ? limits->dir_plus : 0));
+
+	if (fit > w->dir_left / narrow)
+		fit = w->dir_left / narrow;
+	return fit * RECORD_MIN;
+}
+
+/* Reads entries until the reply is full or the directory ends. */
+static void
+collect(struct walk *w)
+{
+	size_t ask, size = sizeof(w->scratch->dirents);
+	uint8_t *at;
+	ssize_t n;
+
+	for (;;) {
+		if (size - w->used < RECORD_MAX) {
+			if (w->n > 0)
+				return;
+			w->used = 0; /* nothing of it was taken */
+		}
+		ask = share(w);
+		if (w->n == 0 && ask < RECORD_MAX)
+			ask = RECORD_MAX; /* one entry is sent */
+		if (ask > size - w->used)
+			ask = size - w->used;
+		if (ask == 0)
+			ask = 1; /* tells the end, and nothing else */
+		at = w->scratch->dirents + w->used;
+		n = getdents64(w->dir->fd, at, ask);
+		if (n == -1 && errno == EINVAL && w->n > 0)
+			return; /* the next does not fit */
+		if (n == -1)
+			w->status = nfs_status(errno);
+		w->eof = n == 0;
+		if (n <= 0)
+			return;
+		w->used += (size_t)n;
+		if (!add_all(w, at, (size_t)n))
+			return;
+	}
+}
+
+/* Takes back entries whose cookie is also that of the entry before. */
+static void
+end_between(struct walk *w)
+{
+	const struct nfs_dirent *list = w->scratch->list;
+
+	while (w->n > 0 &&
+	    list[w->n - 1].cookie ==
+		(w->n > 1 ? list[w->n - 2].cookie : w->cookie))
+		w->n--;
+	if (w->n == 0)
+		w->status = NFSERR_IO;
+}
+
+static void
+list(struct walk *w)
+{
+	w->status = probe(w);
+	if (w->status == NFS_OK)
+		w->status = seek(w);
+	if (w->status != NFS_OK)
+		return;
+	collect(w);
+	if (w->status != NFS_OK || w->eof)
+		return;
+	if (w->n == 0)
+		w->status = NFSERR_TOOSMALL;
+	else if (w->shift != 0)
+		end_between(w);
+}
+
+const char *
+ops_dir_find_folded(const struct call_ctx *ctx, int fd, const char *name)
+{
+	uint8_t *bytes = ctx->scratch->dirents;
+	const struct dirent64 *d;
+	size_t at, seen = 0;
+	ssize_t n;
+
+	if (lseek(fd, 0, SEEK_SET) == -1)
+		return NULL;
+	while (seen < FOLD_MAX) {
+		n = getdents64(fd, bytes, sizeof(ctx->scratch->dirents));
+		if (n <= 0)
+			return NULL;
+		for (at = 0; at < (size_t)n; at += d->d_reclen, seen++) {
+			d = (const void *)(bytes + at);
+			if (!is_dots(d->d_name) &&
+			    name_same_folded(d->d_name, name))
+				return d->d_name;
+		}
+	}
+	return NULL;
+}
+
+static void
+dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
+    const struct fh *self)
+{
+	struct stat st = w->dir->st;
+	bool known = true;
+
+	entry->fh = *self;
+	if (strcmp(name, "..") == 0)
+		known = fs_parent(w->ctx, w->dir, &entry->fh, &st) == NFS_OK;
+	ops_post(&entry->post, w->dir, known ? &st : &w->dir->st);
+	entry->fileid = entry->post.attr.fileid;
+	entry->post.has = entry->has_fh = known;
+}
+
+/*
+ * Attributes and handles for a batch; what cannot be had is left out. False: it
+ * has to wait.
+ */
+static bool
+dress(struct walk *w, size_t first, size_t n, const struct fh *self)
+{
+	const struct dirent64 *const *files = &w->scratch->files[first];
+	struct fs_name names[FS_MANY_MAX];
+	struct nfs_dirent *entry;
+	size_t i, asked = 0;
+
+	for (i = 0; i < n; i++)
+		if (!is_dots(files[i]->d_name)) {
+			names[asked].name = files[i]->d_name;
+			names[asked++].ino = fs_number(files[i]);
+		}
+	if (!fs_lookup_many(w->ctx, w->dir, names, asked))
+		return false;
+	for (i = n; i-- > 0;) {
+		entry = &w->scratch->list[first + i];
+		if (is_dots(files[i]->d_name)) {
+			dress_dots(w, entry, files[i]->d_name, self);
+			continue;
+		}
+		if (names[--asked].status != NFS_OK ||
+		    fh_export_id(&names[asked].fh) != fh_export_id(self))
+			continue; /* another export: LOOKUP tells */
+		ops_post(&entry->post, w->dir, &names[asked].st);
+		entry->fileid = entry->post.attr.fileid;
+		entry->fh = names[asked].fh;
+		entry->has_fh = true;
+	}
+	return true;
+}
+
+/* Is there one in a large directory that only its name leads to? */
+static bool
+has_to_wait(const struct walk *w)
+{
+	const struct dirent64 *const *files = w->scratch->files;
+	size_t i;
+
+	if (w->dir->st.st_size <= FS_LARGE_DIR)
+		return false;
+	for (i = 0; i < w->n; i++)
+		if (!is_dots(files[i]->d_name) && fs_number(files[i]) == 0)
+			return true;
+	return false;
+}
+
+static void
+dress_all(struct walk *w, const struct fh *self)
+{
+	size_t at, n;
+
+	if (has_to_wait(w) && !fs_may_wait(w->ctx)) {
+		w->status = NFS_LATER;
+		return;
+	}
+	for (at = 0; at < w->n; at += n) {
+		n = w->n - at < FS_MANY_MAX ? w->n - at : FS_MANY_MAX;
+		if (!dress(w, at, n, self)) {
+			w->status = NFS_LATER;
+			return;
+		}
+	}
+}
+
+/* Room for entries within what client, message and scratch allow. */
+static size_t
+budget(const struct call_ctx *ctx, uint32_t count)
+{
+	const struct nfs_limits *limits = ctx->limits;
+	size_t max = OPS_LISTING_MAX, room = ctx->call->room_len;
+
+	if (count < max)
+		max = count;
+	if (room < max + limits->dir_uncounted)
+		max = room > limits->dir_uncounted ?
+		    room - limits->dir_uncounted :
+		    0;
+	return max > limits->dir_head ? max - limits->dir_head : 0;
+}
+
+/* Entries from the directory; what it said is remembered. */
+static void
+ask_directory(struct walk *w, const struct fs_list_ask *ask)
+{
+	if (w->dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(w->ctx)) {
+		w->status = NFS_LATER;
+		return;
+	}
+	w->status = fs_list_open(w->ctx, w->dir, w->cookie);
+	w->at = w->dir->at;
+	if (w->status == NFS_OK)
+		list(w);
+	if (w->status != NFS_OK || !w->exact)
+		return;
+	if (!w->eof)
+		w->dir->resume = w->at;
+	fs_list_remember(w->dir, ask, w->scratch->dirents, w->used, w->eof);
+}
+
+static void
+readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
+    struct call_res *res, bool plus)
+{
+	struct fs_obj dir;
+	struct walk w = { .ctx = ctx,
+		.dir = &dir,
+		.scratch = ctx->scratch,
+		.cookie = a->cookie,
+		.plus = plus,
+		.exact = ctx->limits->cookie_max == UINT64_MAX,
+		.left = budget(ctx, a->count),
+		.dir_left = a->dircount };
+	const struct fs_list_ask ask = { .cookie = a->cookie,
+		.room = w.left,
+		.dir_room = w.dir_left,
+		.plus = plus };
+
+	res->status =
+	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
+	if (res->status != NFS_OK)
+		return;
+	if (w.exact &&
+	    fs_list_recall(&dir, &ask, w.scratch->dirents, &w.used, &w.eof))
+		(void)add_all(&w, w.scratch->dirents, w.used);
+	else
+		ask_directory(&w, &ask);
+	if (w.status == NFS_OK && plus)
+		dress_all(&w, &a->dir);
+	res->status = w.status;
+	res->listing.list = w.scratch->list;
+	res->listing.n = w.n;
+	res->listing.eof = w.eof;
+	ops_post(&res->post, &dir, &dir.st);
+	fs_close(&dir);
+}
+
+void
+op_readdir(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	readdir_any(ctx, &args->readdir, res, false);
+}
+
+void
+op_readdirplus(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	readdir_any(ctx, &args->readdir, res, true);
+}

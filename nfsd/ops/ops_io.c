@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * READ, WRITE, COMMIT, READLINK. Data goes between the file and the message
+ * without a copy: READ reads to where the reply will have it. In the event
+ * loop only what is in memory is read, and nothing is synced; the rest waits on
+ * a file thread. A reply that says "stable" is sent after the disk said so.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "exports/exports.h"
+#include "nfsd/door/door.h"
+#include "nfsd/roles/served.h"
+#include "base/name.h"
+#include "nfsd/ops/ops_util.h"
+
+/* Reads until len or the end of the file; -1 with errno. */
+static ssize_t
+read_all(int fd, uint8_t *to, size_t len, off_t offset)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = pread(fd, to + done, len - done, offset + (off_t)done);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return done > 0 ? (ssize_t)done : -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/*
+ * Reads what is in memory. -1 with EAGAIN when a part of it is not; a short
+ * result is then the end of the file.
+ */
+static ssize_t
+read_cached(const struct fs_obj *file, uint8_t *to, size_t len, off_t offset)
+{
+	struct iovec iov = { to, len };
+	ssize_t n;
+
+	n = preadv2(file->fd, &iov, 1, offset, RWF_NOWAIT);
+	/* Filesystems that cannot tell (tmpfs) are memory, or the door's. */
+	if (n == -1 && errno == EOPNOTSUPP)
+		return read_all(file->fd, to, len, offset);
+	if (n >= 0 && (size_t)n < len && offset + n < file->st.st_size) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return n;
+}
+
+/* Bytes to ask for: what was wanted, as far as it fits and can exist. */
+static size_t
+read_len(const struct call_ctx *ctx, const struct nfs_read *a,
+    const struct stat *st)
+{
+	uint64_t max = ops_read_max(ctx);
+
+	if (a->offset >= (uint64_t)st->st_size)
+		return 0;
+	if (max > INT64_MAX - a->offset)
+		max = INT64_MAX - a->offset;
+	return a->count < max ? a->count : (size_t)max;
+}
+
+static enum nfsstat
+read_file(struct call_ctx *ctx, const struct nfs_read *a, struct fs_obj *file,
+    struct nfs_data *data)
+{
+	uint8_t *to = ctx->call->room + ctx->limits->read_at;
+	size_t len = read_len(ctx, a, &file->st);
+	off_t offset = (off_t)a->offset;
+	ssize_t n = 0;
+
+	if (len > 0)
+		n = ctx->call->may_wait ? read_all(file->fd, to, len, offset) :
+					  read_cached(file, to, len, offset);
+	if (n == -1 && errno == EAGAIN && !fs_may_wait(ctx))
+		return NFS_LATER;
+	if (n == -1)
+		return nfs_status(errno);
+	/* It grew since we looked: attributes must cover the data. */
+	if (len > 0 && offset + n > file->st.st_size)
+		(void)fs_stat(file, &file->st);
+	data->data.data = to;
+	data->data.len = (size_t)n;
+	data->eof = (size_t)n < len ||
+	    a->offset + (uint64_t)n >= (uint64_t)file->st.st_size;
+	return NFS_OK;
+}
+
+void
+op_read(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct fs_obj file;
+
+	res->status = ops_open(ctx, &args->read.file, FS_FILE | FS_READ, &file,
+	    &res->post);
+	if (res->status != NFS_OK)
+		return;
+	res->status = read_file(ctx, &args->read, &file, &res->data);
+	ops_post(&res->post, &file, &file.st);
+	fs_close(&file);
+}
+
+/* Writes all or fails: version 2 has no word for a part. */
+static int
+write_all(int fd, const struct slice *data, off_t offset, int flags)
+{
+	struct iovec iov;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < data->len) {
+		/* The kernel only reads from it. */
+		iov.iov_base = (void *)(uintptr_t)(data->data + done);
+		iov.iov_len = data->len - done;
+		n = pwritev2(fd, &iov, 1, offset + (off_t)done, flags);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* The data that will be written: no more than FSINFO promised. */
+static enum nfsstat
+write_data(const struct call_ctx *ctx, const struct nfs_write *a,
+    const struct stat *st, struct slice *data)
+{
+	uint32_t max = ops_write_max(ctx);
+
+	*data = a->data;
+	if (a->count != data->len)
+		return NFSERR_INVAL;
+	if (data->len > max)
+		data->len = max;
+	if (a->offset > ctx->limits->size_max ||
+	    data->len > ctx->limits->size_max - a->offset ||
+	    (uint64_t)st->st_size > ctx->limits->size_max)
+		return NFSERR_FBIG;
+	return NFS_OK;
+}
+
+/*
+ * Writes as stably as was asked for. The flags of the call are enough where the
+ * filesystem is known to heed them; FUSE may not (direct I/O).
+ */
+static int
+write_stable(const struct fs_obj *file, const struct slice *data, off_t offset,
+    enum nfs_stable stable)
+{
+	static const int flags[] = {
+		[NFS_UNSTABLE] = 0,
+		[NFS_DATA_SYNC] = RWF_DSYNC,
+		[NFS_FILE_SYNC] = RWF_SYNC,
+	};
+
+	if (file->export->fast || stable == NFS_UNSTABLE)
+		return write_all(file->fd, data, offset, flags[stable]);
+	if (write_all(file->fd, data, offset, 0) == -1)
+		return -1;
+	return fsync(file->fd);
+}
+
+static enum nfsstat
+write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
+    struct nfs_written *written)
+{
+	enum nfs_stable stable =
+	    file->options->async ? NFS_UNSTABLE : a->stable;
+	enum nfsstat status;
+	struct slice data;
+
+	status = write_data(ctx, a, &file->st, &data);
+	if (status != NFS_OK)
+		return status;
+	if (stable != NFS_UNSTABLE && !fs_may_wait(ctx))
+		return NFS_LATER;
+	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
+		status = nfs_status(errno);
+		/*
+		 * Earlier unstable writes may be lost with this one. When it
+		 * was to be stable and can be written, its way to the disk
+		 * failed: the kernel tells that only once, and a COMMIT would
+		 * not hear of it.
+		 */
+		if (status == NFSERR_IO ||
+		    (stable != NFS_UNSTABLE &&
+			write_all(file->fd, &data, (off_t)a->offset, 0) == 0))
+			fs_writeback_failed();
+		return status;
+	}
+	written->count = (uint32_t)data.len;
+	written->committed = a->stable;
+	written->verf = fs_write_verifier();
+	return NFS_OK;
+}
+
+void
+op_write(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct nfs_write *a = &args->write;
+	struct fs_obj file;
+
+	res->status = ops_open_change(ctx, &a->file, FS_FILE | FS_WRITE, &file,
+	    &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	res->status = write_file(ctx, a, &file, &res->written);
+	if (res->status != NFS_LATER)
+		ops_wcc_after(&res->wcc, &file);
+	fs_close(&file);
+}
+
+/* The whole file whatever the range: it is what fsync(2) does. */
+static enum nfsstat
+commit(struct call_ctx *ctx, const struct fs_obj *file)
+{
+	if (file->options->async)
+		return NFS_OK;
+	if (!fs_may_wait(ctx))
+		return NFS_LATER;
+	if (fsync(file->fd) == 0)
+		return NFS_OK;
+	fs_writeback_failed();
+	return NFSERR_IO;
+}
+
+void
+op_commit(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	const struct fh *fh = &args->commit.file;
+	struct fs_obj file;
+	bool clean;
+
+	res->status =
+	    ops_open_change(ctx, fh, FS_FILE | FS_WRITE, &file, &res->wcc);
+	/* Where nothing can be written nothing is left to commit. */
+	clean = res->status == NFSERR_ROFS;
+	if (clean)
+		res->status = fs_open(ctx, fh, FS_FILE, &file);
+	if (res->status != NFS_OK)
+		return;
+	if (!clean)
+		res->status = commit(ctx, &file);
+	res->written.verf = fs_write_verifier();
+	ops_wcc_after(&res->wcc, &file);
+	fs_close(&file);
+}
+
+/* The text in the client's encoding. */
+static enum nfsstat
+read_link(struct call_ctx *ctx, const struct fs_obj *link, struct slice *text)
+{
+	struct ops_scratch *s = ctx->scratch;
+	ssize_t n;
+
+	n = readlinkat(link->fd, "", s->target, sizeof(s->target));
+	if (n == -1)
+		return nfs_status(errno);
+	text->data = (const uint8_t *)s->target;
+	text->len = (size_t)n;
+	if (!link->utf16)
+		return NFS_OK;
+	if (!name_to_utf16(s->names, sizeof(s->names), &text->len, s->target,
+		(size_t)n))
+		return NFSERR_IO;
+	text->data = s->names;
+	return NFS_OK;
+}
+
+void
+op_readlink(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct fs_obj link;
+
+	res->status = ops_open(ctx, &args->object, FS_LINK, &link, &res->post);
+	if (res->status != NFS_OK)
+		return;
+	res->status = read_link(ctx, &link, &res->data.data);
+	ops_post(&res->post, &link, &link.st);
+	fs_close(&link);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * CREATE, MKDIR, SYMLINK, MKNOD: a new name. What exists is never opened by
+ * name here: only O_EXCL makes files, and an existing one is asked for at the
+ * door like any other.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <sys/sysmacros.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd/door/door.h"
+#include "base/name.h"
+#include "nfsd/ops/ops_util.h"
+
+/* When the client names no mode. */
+#define FILE_MODE 0600
+#define DIR_MODE  0700
+/* What the kernel's numbers of devices can hold. */
+#define MAJOR_MAX 0xfffu
+#define MINOR_MAX 0xfffffu
+
+static enum nfsstat
+check(const struct call_ctx *ctx, const struct nfs_make *a)
+{
+	if (a->at.name.fault != NFS_OK)
+		return a->at.name.fault;
+	if (nfs_name_is_dots(&a->at.name))
+		return NFSERR_EXIST;
+	if (a->sattr.fault != NFS_OK)
+		return a->sattr.fault;
+	if (a->type == NFS_REG && a->sattr.set_size &&
+	    a->sattr.size > ctx->limits->size_max)
+		return NFSERR_FBIG;
+	return NFS_OK;
+}
+
+static mode_t
+file_mode(const struct call_ctx *ctx, const struct nfs_sattr *s)
+{
+	return s->set_mode ? ops_mode(ctx, s->mode, false) : FILE_MODE;
+}
+
+/*
+ * The verifier of an exclusive CREATE is kept in the file's times until the
+ * client sets them (RFC 1813, 3.3.8), so it survives a restart. Without the
+ * high bit, which not every filesystem can store.
+ */
+static void
+exclusive_times(const uint32_t verf[2], struct timespec t[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t[i].tv_sec = verf[i] & INT32_MAX;
+		t[i].tv_nsec = 0;
+	}
+}
+
+static bool
+is_repeat(const struct nfs_make *a, const struct stat *st)
+{
+	struct timespec t[2];
+
+	exclusive_times(a->verf, t);
+	return S_ISREG(st->st_mode) && st->st_size == 0 &&
+	    st->st_atim.tv_sec == t[0].tv_sec &&
+	    st->st_mtim.tv_sec == t[1].tv_sec;
+}
+
+/* Everything a new file gets beyond its mode. */
+static enum nfsstat
+dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
+{
+	struct timespec t[2];
+
+	if (a->how == NFS_EXCLUSIVE) {
+		exclusive_times(a->verf, t);
+		return futimens(fd, t) == -1 ? nfs_status(errno) : NFS_OK;
+	}
+	if (a->sattr.set_size && a->sattr.size > 0 &&
+	    ftruncate(fd, (off_t)a->sattr.size) == -1)
+		return nfs_status(errno);
+	return ops_apply_new(ctx, fd, &a->sattr, S_IFREG);
+}
+
+/* A file that does not exist yet; EXIST when it does. */
+static enum nfsstat
+create_new(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
+{
+	const char *name = a->at.name.str;
+	enum nfsstat status;
+	struct stat st;
+	int fd;
+
+	fd = fs_openat(ctx, dir->fd, name,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+	    file_mode(ctx, &a->sattr));
+	if (fd == -1)
+		return nfs_status(errno);
+	ctx->changed = true;
+	status = dress(ctx, fd, a);
+	if (status != NFS_OK) {
+		(void)close(fd);
+		(void)unlinkat(dir->fd, name, 0);
+		return status;
+	}
+	status = fs_adopt(ctx, dir, name, fd, true, &res->fh, &st);
+	if (status == NFS_OK)
+		ops_post(&res->post, dir, &st);
+	return status;
+}
+
+static enum nfsstat
+truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
+    const struct fh *fh, struct stat *st)
+{
+	enum nfsstat status;
+	struct fs_obj file;
+
+	status = fs_open(ctx, fh, FS_FILE | FS_WRITE, &file);
+	if (status != NFS_OK)
+		return status;
+	if (ftruncate(file.fd, (off_t)a->sattr.size) == -1)
+		status = nfs_status(errno);
+	else
+		status = fs_stat(&file, st);
+	fs_close(&file);
+	return status;
+}
+
+/* The name exists: a repeat, or a file to be used as it is, or EXIST. */
+static enum nfsstat
+create_old(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
+{
+	enum nfsstat status;
+	struct stat st;
+
+	status = fs_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	if (status != NFS_OK)
+		return status;
+	if (!S_ISREG(st.st_mode) ||
+	    (a->how == NFS_EXCLUSIVE && !is_repeat(a, &st)))
+		return NFSERR_EXIST;
+	/* Of the attributes only the size is for a file that exists. */
+	if (a->how == NFS_UNCHECKED && a->sattr.set_size)
+		status = truncate_old(ctx, a, &res->fh, &st);
+	if (status == NFS_OK)
+		ops_post(&res->post, dir, &st);
+	return status;
+}
+
+static enum nfsstat
+create(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
+    struct call_res *res)
+{
+	enum nfsstat status = create_new(ctx, dir, a, res);
+
+	if (status == NFSERR_EXIST && a->how != NFS_GUARDED)
+		status = create_old(ctx, dir, a, res);
+	return status;
+}
+
+/* Does the new object need more than its mode? */
+static bool
+needs_more(const struct call_ctx *ctx, const struct nfs_make *a)
+{
+	const struct nfs_sattr *s = &a->sattr;
+
+	return s->set_atime != NFS_KEEP_TIME || s->set_mtime != NFS_KEEP_TIME ||
+	    (a->type == NFS_DIR && s->set_mode && (s->mode & S_ISGID)) ||
+	    (fs_is_root(ctx) && (s->set_uid || s->set_gid));
+}
+
+/* Handle and attributes of something made by name. */
+static enum nfsstat
+made(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
+    struct call_res *res)
+{
+	enum nfsstat status;
+	struct fs_obj obj;
+	struct stat st;
+
+	ctx->changed = true;
+	status = fs_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	if (status == NFS_OK && needs_more(ctx, a)) {
+		status = fs_open(ctx, &res->fh, FS_MODIFY, &obj);
+		if (status != NFS_OK)
+			return status;
+		status = ops_apply_new(ctx, obj.fd, &a->sattr, st.st_mode);
+		(void)fs_stat(&obj, &st);
+		fs_close(&obj);
+	}
+	if (status == NFS_OK)
+		ops_post(&res->post, dir, &st);
+	return status;
+}
+
+/* The size that some clients (yanfs) send is nothing to a directory. */
+static enum nfsstat
+make_dir(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
+{
+	mode_t mode =
+	    a->sattr.set_mode ? ops_mode(ctx, a->sattr.mode, true) : DIR_MODE;
+
+	if (mkdirat(dir->fd, a->at.name.str, mode) == -1)
+		return nfs_status(errno);
+	return made(ctx, dir, a, res);
+}
+
+/* The text as it is to be stored: terminated, in the server's encoding. */
+static enum nfsstat
+link_text(const struct fs_obj *dir, const struct slice *wire,
+    char text[NFS_TARGET_MAX + 1])
+{
+	size_t len = wire->len;
+
+	if (dir->utf16) {
+		if (!name_from_utf16(text, NFS_TARGET_MAX, &len, wire->data,
+			wire->len))
+			return NFSERR_INVAL;
+	} else if (len > NFS_TARGET_MAX)
+		return NFSERR_NAMETOOLONG;
+	else if (len > 0)
+		memcpy(text, wire->data, len);
+	if (len == 0 || memchr(text, '\0', len) != NULL)
+		return NFSERR_INVAL;
+	text[len] = '\0';
+	return NFS_OK;
+}
+
+static enum nfsstat
+make_link(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
+{
+	char *text = ctx->scratch->target;
+	enum nfsstat status;
+
+	status = link_text(dir, &a->target, text);
+	if (status != NFS_OK)
+		return status;
+	if (symlinkat(text, dir->fd, a->at.name.str) == -1)
+		return nfs_status(errno);
+	return made(ctx, dir, a, res);
+}
+
+/* Devices for nobody but root who was not squashed. */
+static enum nfsstat
+make_node(struct call_ctx *ctx, const struct fs_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
+{
+	static const mode_t types[NFS_FTYPES] = {
+		[NFS_BLK] = S_IFBLK,
+		[NFS_CHR] = S_IFCHR,
+		[NFS_SOCK] = S_IFSOCK,
+		[NFS_FIFO] = S_IFIFO,
+	};
+	mode_t type = types[a->type];
+	dev_t device = 0;
+
+	if (type == 0)
+		return NFSERR_BADTYPE;
+	if (type == S_IFBLK || type == S_IFCHR) {
+		if (!fs_may_mknod(ctx))
+			return NFSERR_PERM;
+		if (a->rdev_major > MAJOR_MAX || a->rdev_minor > MINOR_MAX)
+			return NFSERR_INVAL;
+		device = makedev(a->rdev_major, a->rdev_minor);
+	}
+	if (mknodat(dir->fd, a->at.name.str, type | file_mode(ctx, &a->sattr),
+		device) == -1)
+		return nfs_status(errno);
+	return made(ctx, dir, a, res);
+}
+
+/* What all four have around the making. */
+static void
+make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
+    enum nfsstat (*maker)(struct call_ctx *, const struct fs_obj *,
+	const struct nfs_make *, struct call_res *))
+{
+	struct fs_obj dir;
+
+	res->status = ops_open_change(ctx, &a->at.dir, FS_DIR, &dir, &res->wcc);
+	if (res->status != NFS_OK)
+		return;
+	res->status = check(ctx, a);
+	if (res->status == NFS_OK)
+		res->status = maker(ctx, &dir, a, res);
+	/* It is there, only its handle cannot be had now: the client will
+	 * look the name up. */
+	if (ctx->changed && res->status == NFSERR_JUKEBOX) {
+		res->status = NFS_OK;
+		res->no_fh = true;
+	}
+	ops_wcc_after(&res->wcc, &dir);
+	fs_close(&dir);
+}
+
+/* Old clients make special files with CREATE. */
+void
+op_create(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	make(ctx, &args->make, res,
+	    args->make.type == NFS_REG ? create : make_node);
+}
+
+void
+op_mkdir(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	make(ctx, &args->make, res, make_dir);
+}
+
+void
+op_symlink(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	make(ctx, &args->make, res, make_link);
+}
+
+void
+op_mknod(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	make(ctx, &args->make, res, make_node);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * See ops_util.h.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include "exports/exports.h"
+#include "nfsd/door/door.h"
+#include "nfsd/ops/ops_util.h"
+
+void
+ops_post(struct nfs_post *post, const struct fs_obj *obj, const struct stat *st)
+{
+	fs_attr(obj, st, &post->attr);
+	post->has = true;
+}
+
+static void
+wcc_before(struct nfs_wcc *wcc, const struct fs_obj *obj)
+{
+	wcc->has_before = true;
+	wcc->size = (uint64_t)obj->st.st_size;
+	wcc->mtime = obj->st.st_mtim;
+	wcc->ctime = obj->st.st_ctim;
+}
+
+void
+ops_wcc_after(struct nfs_wcc *wcc, struct fs_obj *obj)
+{
+	struct stat st;
+
+	if (fs_stat(obj, &st) == NFS_OK)
+		ops_post(&wcc->after, obj, &st);
+}
+
+enum nfsstat
+ops_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct fs_obj *obj, struct nfs_post *post)
+{
+	enum nfsstat status = fs_open(ctx, fh, want, obj);
+	struct fs_obj plain;
+
+	if (status == NFS_OK || status == NFS_LATER ||
+	    status == NFSERR_BADHANDLE || status == NFSERR_STALE)
+		return status;
+	if (fs_open(ctx, fh, 0, &plain) == NFS_OK) {
+		ops_post(post, &plain, &plain.st);
+		fs_close(&plain);
+	}
+	return status;
+}
+
+enum nfsstat
+ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct fs_obj *obj, struct nfs_wcc *wcc)
+{
+	enum nfsstat status;
+
+	status = ops_open(ctx, fh, want | FS_MODIFY, obj, &wcc->after);
+	if (status == NFS_OK)
+		wcc_before(wcc, obj);
+	return status;
+}
+
+/* The largest power of two that is not above n: what fits a datagram. */
+static uint32_t
+power_below(uint64_t n)
+{
+	uint32_t p = 1;
+
+	if (n == 0)
+		return 0;
+	while ((uint64_t)p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
+static uint32_t
+data_max(const struct call_ctx *ctx, uint32_t configured)
+{
+	size_t room = ctx->call->room_len, at = ctx->limits->read_at;
+	uint32_t max = ctx->limits->data_max;
+
+	if (configured != 0 && configured < max)
+		max = configured;
+	if (room < at)
+		return 0;
+	return room - at < max ? power_below(room - at) : max;
+}
+
+uint32_t
+ops_read_max(const struct call_ctx *ctx)
+{
+	return data_max(ctx, ctx->options->readsize);
+}
+
+uint32_t
+ops_write_max(const struct call_ctx *ctx)
+{
+	return data_max(ctx, ctx->options->writesize);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Statistics in the parent. A reader gets all of it in one send, or as much as
+ * the kernel takes at once: nobody can make the parent wait.
+ * Runs in: nfsd parent.
+ */
+#include <sys/socket.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "process/listen.h"
+#include "base/log.h"
+#include "nfsd/parent/stats_socket.h"
+#include "base/util.h"
+
+static void
+tell(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct parent_stats *s = arg;
+	int size = STATS_TEXT_MAX;
+	int peer = accept4((int)fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	size_t len;
+
+	if (peer == -1)
+		return;
+	(void)setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	len = stats_text(s->workers, s->n, s->text, STATS_TEXT_MAX);
+	if (send(peer, s->text, len, MSG_NOSIGNAL | MSG_DONTWAIT) == -1)
+		log_debug("statistics: a reader went away");
+	close(peer);
+}
+
+/* A plain user may have no place for it; that is no reason not to serve. */
+static bool
+has_place(const char *path)
+{
+	char dir[256];
+	char *slash;
+
+	if (strlcpy(dir, path, sizeof(dir)) >= sizeof(dir))
+		return false;
+	slash = strrchr(dir, '/');
+	if (slash == NULL)
+		return true;
+	*slash = '\0';
+	return access(*dir == '\0' ? "/" : dir, W_OK) == 0;
+}
+
+static void
+open_socket(struct parent_stats *s, struct event_base *base,
+    const struct nfsd *n)
+{
+	s->socket = -1;
+	if (n->d.rootless && !has_place(n->stats_socket)) {
+		log_info("statistics: no socket: %s cannot be made",
+		    n->stats_socket);
+		return;
+	}
+	s->path = n->stats_socket;
+	s->socket = listen_unix(s->path, 0666);
+	s->on_connect =
+	    event_new(base, s->socket, EV_READ | EV_PERSIST, tell, s);
+	if (s->on_connect == NULL || event_add(s->on_connect, NULL) == -1)
+		fatalx("event: out of memory");
+}
+
+void
+parent_stats_start(struct parent_stats *s, struct event_base *base,
+    const struct nfsd *n)
+{
+	unsigned int i;
+
+	s->n = n->setup.workers;
+	for (i = 0; i < s->n; i++) {
+		s->fds[i] = stats_memory(sizeof(struct stats));
+		if (s->fds[i] == -1 ||
+		    (s->workers[i] = stats_map(s->fds[i], sizeof(struct stats),
+			 false)) == NULL)
+			fatal("statistics");
+	}
+	s->text = malloc(STATS_TEXT_MAX);
+	if (s->text == NULL)
+		fatal("statistics");
+	open_socket(s, base, n);
+}
+
+void
+parent_stats_stop(struct parent_stats *s)
+{
+	if (s->on_connect != NULL)
+		event_free(s->on_connect);
+	if (s->socket != -1) {
+		close(s->socket);
+		(void)unlink(s->path);
+	}
+	free(s->text);
+}
+
+int
+parent_stats_fd(const struct parent_stats *s, unsigned int worker)
+{
+	return s->fds[worker];
+}
+
+void
+parent_stats_log(const struct parent_stats *s)
+{
+	stats_log(s->workers, s->n);
+}

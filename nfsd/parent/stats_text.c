@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Counters as text: Prometheus's exposition format, log lines, and a table for
+ * a person, which is made from the first. See stats.h.
+ * Runs in: nfsd parent, nfsd -S.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "rpc/rpc.h"
+#include "nfsd/stats.h"
+#include "base/util.h"
+
+/* clang-format off */
+static const struct {
+	const char *name, *type, *help;
+} gauges[STATS_GAUGES] = {
+	[STATS_CONNECTIONS]    = { "connections", "gauge", "TCP connections" },
+	[STATS_IN_FLIGHT]      = { "calls_waiting", "gauge", "calls on file threads" },
+	[STATS_FILES]          = { "descriptors", "gauge", "files kept open" },
+	[STATS_FILE_HITS]      = { "descriptor_cache_hits_total", "counter", "handles found open" },
+	[STATS_FILE_MISSES]    = { "descriptor_cache_misses_total", "counter", "handles the broker opened" },
+	[STATS_FILE_EVICTIONS] = { "descriptor_cache_evictions_total", "counter", "files closed for others" },
+	[STATS_NOTE_HITS]      = { "handle_cache_hits_total", "counter", "handles known without a descriptor" },
+	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles not known where they could be" },
+	[STATS_LISTING_HITS]   = { "listing_cache_hits_total", "counter", "listings of unchanged directories" },
+	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings that were read" },
+	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered again" },
+	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls while the first runs" },
+	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls that were new" },
+	[STATS_LATE]           = { "late_calls_total", "counter", "calls that waited on a file thread" },
+};
+/* clang-format on */
+
+/* One procedure of all workers together. */
+struct sum {
+	const char *name;
+	uint32_t version;
+	uint64_t calls, errors, bytes, ns, latency[STATS_BUCKETS];
+};
+
+#define SUMS_MAX (NFSPROC2_COUNT + NFSPROC3_COUNT)
+
+static uint64_t
+value(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void
+add_proc(struct sum *sum, const struct stats_proc *p)
+{
+	size_t i;
+
+	sum->calls += value(&p->calls);
+	sum->errors += value(&p->errors);
+	sum->bytes += value(&p->bytes);
+	sum->ns += value(&p->ns);
+	for (i = 0; i < STATS_BUCKETS; i++)
+		sum->latency[i] += value(&p->latency[i]);
+}
+
+/* Sums of every procedure that was called; returns how many. */
+static size_t
+add_up(const struct stats *const *stats, size_t n, struct sum sums[SUMS_MAX])
+{
+	size_t used = 0, i;
+	uint32_t v, proc;
+
+	for (v = 0; v < nfs_program.nvers; v++)
+		for (proc = 0; proc < nfs_program.vers[v].nprocs; proc++) {
+			const struct rpc_vers *vers = &nfs_program.vers[v];
+			struct sum *sum = &sums[used];
+
+			memset(sum, 0, sizeof(*sum));
+			sum->name = vers->procs[proc].name;
+			sum->version = vers->vers;
+			for (i = 0; i < n; i++)
+				add_proc(sum,
+				    sum->version == 2 ?
+					&stats[i]->procs2[proc] :
+					&stats[i]->procs3[proc]);
+			if (sum->name != NULL && sum->calls > 0)
+				used++;
+		}
+	return used;
+}
+
+/* Appends; what does not fit any more is left out. */
+struct text {
+	char *at;
+	size_t len, size;
+};
+
+static void put(struct text *, const char *, ...) PRINTF_LIKE(2, 3);
+
+static void
+put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->at + t->len, t->size - t->len, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < t->size - t->len)
+		t->len += (size_t)n;
+	else
+		t->at[t->len] = '\0';
+}
+
+static void
+put_head(struct text *t, const char *name, const char *type, const char *help)
+{
+	put(t, "# HELP tern_nfsd_%s %s\n# TYPE tern_nfsd_%s %s\n", name, help,
+	    name, type);
+}
+
+static void
+put_counter(struct text *t, const struct sum *sums, size_t n, const char *name,
+    const char *help, size_t offset)
+{
+	uint64_t v;
+	size_t i;
+
+	put_head(t, name, "counter", help);
+	for (i = 0; i < n; i++) {
+		memcpy(&v, (const char *)&sums[i] + offset, sizeof(v));
+		put(t, "tern_nfsd_%s{version=\"%u\",procedure=\"%s\"} %llu\n",
+		    name, sums[i].version, sums[i].name, (unsigned long long)v);
+	}
+}
+
+static void
+put_latency(struct text *t, const struct sum *s)
+{
+	uint64_t below = 0;
+	size_t i;
+
+	for (i = 0; i < STATS_BUCKETS - 1; i++) {
+		below += s->latency[i];
+		put(t,
+		    "tern_nfsd_latency_seconds_bucket{version=\"%u\","
+		    "procedure=\"%s\",le=\"%g\"} %llu\n",
+		    s->version, s->name, (double)(UINT64_C(1) << i) / 1e6,
+		    (unsigned long long)below);
+	}
+	put(t,
+	    "tern_nfsd_latency_seconds_bucket{version=\"%u\",procedure=\"%s\","
+	    "le=\"+Inf\"} %llu\n",
+	    s->version, s->name, (unsigned long long)s->calls);
+	put(t,
+	    "tern_nfsd_latency_seconds_sum{version=\"%u\",procedure=\"%s\"} "
+	    "%.9f\n",
+	    s->version, s->name, (double)s->ns / 1e9);
+	put(t,
+	    "tern_nfsd_latency_seconds_count{version=\"%u\",procedure=\"%s\"} "
+	    "%llu\n",
+	    s->version, s->name, (unsigned long long)s->calls);
+}
+
+static uint64_t
+sum_gauge(const struct stats *const *stats, size_t n, size_t gauge)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sum += value(&stats[i]->gauges[gauge]);
+	return sum;
+}
+
+size_t
+stats_text(const struct stats *const *stats, size_t n, char *out, size_t size)
+{
+	static struct sum sums[SUMS_MAX];
+	struct text t = { .at = out, .size = size };
+	size_t used = add_up(stats, n, sums), i;
+
+	put_counter(&t, sums, used, "calls_total", "calls answered",
+	    offsetof(struct sum, calls));
+	put_counter(&t, sums, used, "errors_total",
+	    "calls answered with an error", offsetof(struct sum, errors));
+	put_counter(&t, sums, used, "bytes_total", "bytes read or written",
+	    offsetof(struct sum, bytes));
+	put_head(&t, "latency_seconds", "histogram", "from call to reply");
+	for (i = 0; i < used; i++)
+		put_latency(&t, &sums[i]);
+	for (i = 0; i < STATS_GAUGES; i++) {
+		put_head(&t, gauges[i].name, gauges[i].type, gauges[i].help);
+		put(&t, "tern_nfsd_%s %llu\n", gauges[i].name,
+		    (unsigned long long)sum_gauge(stats, n, i));
+	}
+	return t.len;
+}
+
+/* The bucket below which this share of the calls lies, in microseconds. */
+static unsigned long long
+percentile(const struct sum *s, unsigned int percent)
+{
+	uint64_t below = 0;
+	size_t i;
+
+	for (i = 0; i < STATS_BUCKETS - 1; i++) {
+		below += s->latency[i];
+		if (below * 100 >= s->calls * percent)
+			break;
+	}
+	return 1ULL << i;
+}
+
+void
+stats_log(const struct stats *const *stats, size_t n)
+{
+	static struct sum sums[SUMS_MAX];
+	size_t used = add_up(stats, n, sums), i;
+	const struct sum *s;
+
+	for (i = 0; i < used; i++) {
+		s = &sums[i];
+		log_info("statistics: nfs %u %s: %llu calls, %llu errors, "
+			 "%llu bytes, mean %llu us, p99 %llu us",
+		    s->version, s->name, (unsigned long long)s->calls,
+		    (unsigned long long)s->errors, (unsigned long long)s->bytes,
+		    (unsigned long long)(s->ns / s->calls / 1000),
+		    percentile(s, 99));
+	}
+	for (i = 0; i < STATS_GAUGES; i++)
+		log_info("statistics: %s: %llu", gauges[i].name,
+		    (unsigned long long)sum_gauge(stats, n, i));
+}
+
+/* All the running nfsd says, NUL-terminated; NULL: errno. */
+static char *
+fetch(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct pollfd p = { .events = POLLIN };
+	size_t len = 0;
+	ssize_t n = -1;
+	char *text;
+
+	if (strlcpy(at.sun_path, path, sizeof(at.sun_path)) >=
+	    sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	text = malloc(STATS_TEXT_MAX + 1);
+	p.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (text != NULL && p.fd != -1 &&
+	    connect(p.fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+		while (len < STATS_TEXT_MAX &&
+		    poll(&p, 1, STATS_WAIT_MS) == 1 &&
+		    (n = read(p.fd, text + len, STATS_TEXT_MAX - len)) > 0)
+			len += (size_t)n;
+	if (p.fd != -1)
+		close(p.fd);
+	if (text != NULL)
+		text[len] = '\0';
+	if (len > 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* "name{version="3",procedure="READ"..." of a line, when it is that. */
+static struct sum *
+row_of(struct sum *rows, size_t *n, const char *labels)
+{
+	char name[16];
+	unsigned int version;
+	size_t i;
+
+	if (sscanf(labels, "{version=\"%u\",procedure=\"%15[A-Z]\"", &version,
+		name) != 2)
+		return NULL;
+	for (i = 0; i < *n; i++)
+		if (rows[i].version == version &&
+		    strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	if (*n == SUMS_MAX)
+		return NULL;
+	rows[i].version = version;
+	rows[i].name = strdup(name);
+	if (rows[i].name == NULL)
+		return NULL;
+	return &rows[(*n)++];
+}
+
+/* Adds what one line says; the others are printed as they are. */
+static void
+read_line(struct sum *rows, size_t *n, const char *line)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} fields[] = {
+		{ "tern_nfsd_calls_total", offsetof(struct sum, calls) },
+		{ "tern_nfsd_errors_total", offsetof(struct sum, errors) },
+		{ "tern_nfsd_bytes_total", offsetof(struct sum, bytes) },
+	};
+	const char *number = strrchr(line, ' ');
+	struct sum *row;
+	uint64_t v;
+	size_t i, len;
+
+	for (i = 0; i < nitems(fields) && number != NULL; i++) {
+		len = strlen(fields[i].name);
+		if (strncmp(line, fields[i].name, len) != 0)
+			continue;
+		row = row_of(rows, n, line + len);
+		v = strtoull(number, NULL, 10);
+		if (row != NULL)
+			memcpy((char *)row + fields[i].offset, &v, sizeof(v));
+	}
+	if (strncmp(line, "tern_nfsd_latency_seconds_sum", 29) == 0 &&
+	    number != NULL && (row = row_of(rows, n, line + 29)) != NULL)
+		row->ns = (uint64_t)(strtod(number, NULL) * 1e9);
+	else if (line[0] != '#' && strchr(line, '{') == NULL)
+		printf("%s\n", line + strlen("tern_nfsd_"));
+}
+
+int
+stats_print(const char *path)
+{
+	static struct sum rows[SUMS_MAX];
+	char *text = fetch(path), *line, *next = text;
+	size_t n = 0, i;
+
+	if (text == NULL) {
+		log_warn("%s: no statistics (is nfsd running?)", path);
+		return 1;
+	}
+	while ((line = strsep(&next, "\n")) != NULL)
+		if (strncmp(line, "tern_nfsd_", 10) == 0)
+			read_line(rows, &n, line);
+	printf("\n%-4s %-12s %12s %10s %14s %10s\n", "nfs", "procedure",
+	    "calls", "errors", "bytes", "mean us");
+	for (i = 0; i < n; i++)
+		printf("%-4u %-12s %12llu %10llu %14llu %10.1f\n",
+		    rows[i].version, rows[i].name,
+		    (unsigned long long)rows[i].calls,
+		    (unsigned long long)rows[i].errors,
+		    (unsigned long long)rows[i].bytes,
+		    rows[i].calls == 0 ?
+			0 :
+			(double)rows[i].ns / 1000.0 / (double)rows[i].calls);
+	free(text);
+	return 0;
+}

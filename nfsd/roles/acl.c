@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What owner, groups, mode and access ACL let somebody do, by the algorithm of
+ * acl(5): for what the kernel cannot be asked, or only at a price.
+ * Runs in: nfsd worker (event loop and file threads), nfsd broker.
+ */
+#include <sys/xattr.h>
+
+#include <endian.h>
+#include <errno.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <unistd.h>
+
+#include "nfsd/roles/acl.h"
+
+#define ACL_NAME "system.posix_acl_access"
+#define ACL_MAX	 4096 /* bytes; a longer one grants nothing here */
+
+static bool
+in_group(const struct fs_cred *cred, uint32_t gid)
+{
+	uint32_t i;
+
+	if (cred->gid == gid)
+		return true;
+	for (i = 0; i < cred->ngids; i++)
+		if (cred->gids[i] == gid)
+			return true;
+	return false;
+}
+
+static bool
+acl_permits(const struct fs_cred *cred, const struct stat *st, const void *acl,
+    size_t len, unsigned int any)
+{
+	const struct posix_acl_xattr_header *head = acl;
+	const struct posix_acl_xattr_entry *e;
+	bool member = false, granted = false, other = false;
+	unsigned int mask = any;
+	uint32_t id;
+	size_t i, n;
+
+	if (len < sizeof(*head) || len > ACL_MAX ||
+	    le32toh(head->a_version) != POSIX_ACL_XATTR_VERSION)
+		return false;
+	e = (const void *)((const uint8_t *)acl + sizeof(*head));
+	n = (len - sizeof(*head)) / sizeof(*e);
+	for (i = 0; i < n; i++)
+		if (le16toh(e[i].e_tag) == ACL_MASK)
+			mask = le16toh(e[i].e_perm) & any;
+	for (i = 0; i < n; i++) {
+		unsigned int perm = le16toh(e[i].e_perm);
+
+		id = le32toh(e[i].e_id);
+		switch (le16toh(e[i].e_tag)) {
+		case ACL_USER_OBJ:
+			if (st->st_uid == cred->uid)
+				return (perm & any) != 0;
+			break;
+		case ACL_USER:
+			if (id == cred->uid)
+				return (perm & mask) != 0;
+			break;
+		case ACL_GROUP_OBJ:
+			id = st->st_gid;
+			/* FALLTHROUGH */
+		case ACL_GROUP:
+			if (in_group(cred, id)) {
+				member = true;
+				granted = granted || (perm & mask) != 0;
+			}
+			break;
+		case ACL_OTHER:
+			other = (perm & any) != 0;
+			break;
+		}
+	}
+	return member ? granted : other;
+}
+
+/* The mode alone, as it is without an ACL. */
+static bool
+mode_permits(const struct fs_cred *cred, const struct stat *st,
+    unsigned int any)
+{
+	if (st->st_uid == cred->uid)
+		return (st->st_mode >> 6 & any) != 0;
+	if (in_group(cred, st->st_gid))
+		return (st->st_mode >> 3 & any) != 0;
+	return (st->st_mode & any) != 0;
+}
+
+enum fs_acl
+fs_permits(const struct fs_acting *acting, int fd, const struct stat *st,
+    unsigned int any)
+{
+	const struct fs_cred *cred = &acting->now;
+	_Alignas(8) uint8_t acl[ACL_MAX];
+	ssize_t n;
+
+	if (cred->uid == 0 && acting->switches)
+		return FS_ACL_YES;
+	n = fgetxattr(fd, ACL_NAME, acl, sizeof(acl));
+	if (n > 0)
+		return acl_permits(cred, st, acl, (size_t)n, any) ? FS_ACL_YES :
+								    FS_ACL_NO;
+	if (!mode_permits(cred, st, any))
+		return FS_ACL_NO;
+	return n == 0 || errno == ENODATA || errno == EOPNOTSUPP ?
+	    FS_ACL_YES :
+	    FS_ACL_UNKNOWN;
+}

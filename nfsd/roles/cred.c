@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Squash, switch, read back. glibc's wrappers change every thread of a process;
+ * the raw calls used here change the calling one.
+ * Runs in: nfsd worker, nfsd broker.
+ */
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "exports/exports.h"
+#include "nfsd/roles/cred.h"
+
+#define NOBODY UINT32_MAX /* (uid_t)-1 is no user and must not become one */
+
+void
+fs_cred_init(struct fs_acting *acting, enum fs_mode mode)
+{
+	memset(acting, 0, sizeof(*acting));
+	acting->switches = mode != FS_SQUASH;
+	if (acting->switches)
+		return;
+	acting->now.uid = (uint32_t)geteuid();
+	acting->now.gid = (uint32_t)getegid();
+	acting->known = true;
+}
+
+/* Insertion into the sorted list; repeats are dropped. */
+static void
+add_group(struct fs_cred *cred, uint32_t gid)
+{
+	uint32_t i = cred->ngids;
+
+	while (i > 0 && cred->gids[i - 1] > gid)
+		i--;
+	if (i > 0 && cred->gids[i - 1] == gid)
+		return;
+	memmove(cred->gids + i + 1, cred->gids + i,
+	    (cred->ngids - i) * sizeof(gid));
+	cred->gids[i] = gid;
+	cred->ngids++;
+}
+
+void
+fs_cred_squash(struct fs_cred *cred, const struct rpc_cred *from,
+    const struct export_options *options)
+{
+	uint32_t i, gid, n = from->ngids;
+
+	memset(cred, 0, sizeof(*cred));
+	cred->uid = options->anonuid;
+	cred->gid = options->anongid;
+	if (from->flavor != AUTH_SYS || options->all_squash ||
+	    from->uid == NOBODY || from->gid == NOBODY)
+		return;
+	if (n > RPC_GROUPS_MAX)
+		n = RPC_GROUPS_MAX;
+	if (from->uid != 0 || options->no_root_squash)
+		cred->uid = from->uid;
+	if (from->gid != 0 || options->no_root_squash)
+		cred->gid = from->gid;
+	for (i = 0; i < n; i++) {
+		gid = from->gids[i];
+		if (gid == NOBODY)
+			continue;
+		if (gid == 0 && !options->no_root_squash)
+			gid = options->anongid;
+		add_group(cred, gid);
+	}
+}
+
+bool
+fs_cred_equal(const struct fs_cred *a, const struct fs_cred *b)
+{
+	return a->uid == b->uid && a->gid == b->gid && a->ngids == b->ngids &&
+	    memcmp(a->gids, b->gids, a->ngids * sizeof(a->gids[0])) == 0;
+}
+
+uint64_t
+fs_cred_key(const struct fs_cred *cred)
+{
+	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern caller";
+	uint8_t out[crypto_shorthash_BYTES];
+	uint64_t sum;
+
+	crypto_shorthash(out, (const uint8_t *)cred, sizeof(*cred), key);
+	memcpy(&sum, out, sizeof(sum));
+	return sum == 0 ? 1 : sum;
+}
+
+static int
+set_groups(const struct fs_cred *cred)
+{
+	gid_t list[RPC_GROUPS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < cred->ngids; i++)
+		list[i] = cred->gids[i];
+	return (int)syscall(SYS_setgroups, (long)cred->ngids, list);
+}
+
+/*
+ * Sets one of the two file system ids and asks which one is in force: the call
+ * returns the old id whether it worked or not. Asking is setting -1, which is
+ * never accepted.
+ */
+static int
+set_id(long call, uint32_t id)
+{
+	if (id == NOBODY) {
+		errno = EINVAL;
+		return -1;
+	}
+	(void)syscall(call, (unsigned long)id);
+	if ((uint32_t)syscall(call, (unsigned long)NOBODY) == id)
+		return 0;
+	errno = EPERM;
+	return -1;
+}
+
+int
+fs_cred_switch(struct fs_acting *acting, const struct fs_cred *cred)
+{
+	bool full = !acting->known;
+	const struct fs_cred *now = &acting->now;
+
+	if (!acting->switches || (!full && fs_cred_equal(now, cred)))
+		return 0;
+	acting->known = false;
+	if ((full || cred->ngids != now->ngids ||
+		memcmp(cred->gids, now->gids,
+		    cred->ngids * sizeof(now->gids[0])) != 0) &&
+	    set_groups(cred) == -1)
+		return -1;
+	if ((full || cred->gid != now->gid) &&
+	    set_id(SYS_setfsgid, cred->gid) == -1)
+		return -1;
+	if ((full || cred->uid != now->uid) &&
+	    set_id(SYS_setfsuid, cred->uid) == -1)
+		return -1;
+	acting->now = *cred;
+	acting->known = true;
+	return 0;
+}
+
+int
+fs_cred_right(int cap, bool on)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	const uint32_t bit = 1u << cap;
+	int before;
+
+	if (syscall(SYS_capget, &head, data) == -1)
+		return -1;
+	before = (data[0].effective & bit) != 0;
+	if (before == (int)on)
+		return before;
+	data[0].effective ^= bit;
+	return syscall(SYS_capset, &head, data) == -1 ? -1 : before;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Export state of a role. Only descriptors of roots come in; nothing here
+ * opens a path.
+ * Runs in: nfsd worker, nfsd broker.
+ */
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nfsd/roles/served.h"
+#include "nfsd/broker/inode_table.h"
+#include "base/util.h"
+
+/* Stable over restarts and the same on every server with the same fsid=. */
+static uint64_t
+fsid_of(const struct export *conf)
+{
+	const uint64_t ours = 0x7465726e00000000; /* "tern" */
+
+	return conf->has_fsid ? conf->fsid : ours | conf->id;
+}
+
+/* A root that cannot be looked at is as good as missing. */
+static void
+look_at_root(struct fs_export *e, bool probe)
+{
+	struct statfs sf;
+	struct stat st;
+
+	if (e->root == -1)
+		return;
+	if (fstat(e->root, &st) == -1 || !S_ISDIR(st.st_mode) ||
+	    fstatfs(e->root, &sf) == -1 ||
+	    (probe && fh_fs_probe(&e->fs, e->root) == -1)) {
+		close(e->root);
+		e->root = -1;
+		return;
+	}
+	e->dev = st.st_dev;
+	e->ino = st.st_ino;
+	e->mount_id = fh_fs_mount(e->root);
+	if (probe)
+		e->mount =
+		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	e->fs.magic = (uint32_t)sf.f_type;
+	e->fast = (fh_fs_traits(&e->fs) & FH_FS_FAST) != 0;
+	e->births = (fh_fs_traits(&e->fs) & FH_FS_BIRTHS) != 0;
+	e->vague = (fh_fs_traits(&e->fs) & FH_FS_VAGUE) != 0;
+}
+
+static void
+fill(struct fs_export *e, const struct export *conf, int root, bool probe)
+{
+	size_t i;
+
+	e->conf = conf;
+	e->path = conf->path;
+	e->id = conf->id;
+	e->root = root;
+	e->mount = -1;
+	e->fsid = fsid_of(conf);
+	pthread_mutex_init(&e->lock, NULL);
+	e->cross = exports_cross(conf);
+	for (i = 0; i < conf->nclients; i++)
+		e->writable = e->writable || conf->clients[i].options.rw;
+	look_at_root(e, probe);
+}
+
+static struct fs_export *
+find_id(const struct fs_exports *x, uint16_t id)
+{
+	const struct export *conf = exports_find_id(x->conf, id);
+	size_t i;
+
+	if (conf != NULL)
+		return &x->list[conf - x->conf->list];
+	for (i = x->conf->n; i < x->n; i++)
+		if (x->list[i].id == id)
+			return &x->list[i];
+	return NULL;
+}
+
+/* Without memory it cannot be entered. */
+static void
+add_submount(struct fs_exports *x, const struct submount *sub, bool probe)
+{
+	struct fs_export *e = &x->list[x->n], *outer = &x->list[sub->index];
+	char *path = strdup(sub->path);
+
+	if (path == NULL) {
+		close(sub->root);
+		return;
+	}
+	fill(e, outer->conf, sub->root, probe);
+	e->outer = outer;
+	e->own_path = path;
+	e->path = path;
+	e->id = sub->id;
+	/* Not the number of any export: those begin with another word. */
+	e->fsid = 0x7375620000000000 | sub->id; /* "sub" */
+	x->n++;
+}
+
+struct fs_exports *
+fs_exports_new(struct exports *conf, const int *roots,
+    const struct submount *subs, size_t nsubs, bool probe)
+{
+	static _Atomic uint32_t generation;
+	struct fs_exports *x = calloc(1, sizeof(*x));
+	size_t i;
+
+	if (x == NULL)
+		return NULL;
+	x->list = calloc(conf->n + nsubs + 1, sizeof(*x->list));
+	if (x->list == NULL) {
+		free(x);
+		return NULL;
+	}
+	atomic_init(&x->refs, 1);
+	x->generation = atomic_fetch_add(&generation, 1) + 1;
+	x->conf = conf;
+	x->n = conf->n;
+	for (i = 0; i < conf->n; i++)
+		fill(&x->list[i], &conf->list[i], roots[i], probe);
+	for (i = 0; i < nsubs; i++)
+		add_submount(x, &subs[i], probe);
+	return x;
+}
+
+struct fs_exports *
+fs_exports_use(struct fs_exports *x)
+{
+	atomic_fetch_add(&x->refs, 1);
+	return x;
+}
+
+void
+fs_exports_done(struct fs_exports *x)
+{
+	size_t i;
+
+	if (x == NULL || atomic_fetch_sub(&x->refs, 1) != 1)
+		return;
+	for (i = 0; i < x->n; i++) {
+		inode_table_free(x->list[i].table);
+		if (x->list[i].root != -1)
+			close(x->list[i].root);
+		if (x->list[i].mount != -1)
+			close(x->list[i].mount);
+		free(x->list[i].own_path);
+		pthread_mutex_destroy(&x->list[i].lock);
+	}
+	exports_free(x->conf);
+	free(x->list);
+	free(x);
+}
+
+struct fs_export *
+fs_exports_find(const struct fs_exports *x, uint16_t id)
+{
+	struct fs_export *e = find_id(x, id);
+
+	return e == NULL || e->root == -1 ? NULL : e;
+}
+
+struct fs_export *
+fs_exports_find_root(const struct fs_exports *x, uint64_t mount_id, dev_t dev,
+    ino_t ino)
+{
+	struct fs_export *e;
+	size_t i;
+
+	for (i = 0; i < x->n; i++) {
+		e = &x->list[i];
+		if (e->root != -1 && e->ino == ino && e->dev == dev &&
+		    e->mount_id == mount_id)
+			return e;
+	}
+	return NULL;
+}
+
+/* Does a client bring this number with him, as it is? */
+static bool
+brings(const struct export_options *o, uint32_t number)
+{
+	return !o->all_squash && (number != 0 || o->no_root_squash);
+}
+
+bool
+fs_export_allows_user(const struct fs_export *e, uint32_t uid)
+{
+	const struct export_options *o;
+	size_t i;
+
+	for (i = 0; i < e->conf->nclients; i++) {
+		o = &e->conf->clients[i].options;
+		if (uid == o->anonuid || brings(o, uid))
+			return true;
+	}
+	return false;
+}
+
+bool
+fs_export_allows_group(const struct fs_export *e, uint32_t gid)
+{
+	const struct export_options *o;
+	size_t i;
+
+	for (i = 0; i < e->conf->nclients; i++) {
+		o = &e->conf->clients[i].options;
+		if (gid == o->anongid || brings(o, gid))
+			return true;
+	}
+	return false;
+}
+
+struct inode_table *
+fs_export_table(struct fs_export *e)
+{
+	struct inode_table *t;
+
+	pthread_mutex_lock(&e->lock);
+	if (e->table == NULL)
+		e->table =
+		    inode_table_new(&e->fs, e->root, INODE_TABLE_MAX, e->cross);
+	t = e->table;
+	pthread_mutex_unlock(&e->lock);
+	return t;
+}

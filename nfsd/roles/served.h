@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The exports as a role of nfsd holds them: the list as written, and for each
+ * the descriptor of its root and what kind of filesystem lies there. Built
+ * completely, then swapped in; the old list lives until the last call that
+ * uses it is done.
+ * Runs in: nfsd worker, nfsd broker.
+ */
+#ifndef ROLES_SERVED_H
+#define ROLES_SERVED_H
+
+#include <sys/types.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exports/exports.h"
+#include "handle/fhandle_fs.h"
+#include "exports/submounts.h"
+
+struct inode_table;
+
+#define FS_SLOW_NS     2000000u /* an operation in the loop that took longer */
+#define FS_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
+
+struct fs_export {
+	const struct export *conf;
+	struct fs_export *outer; /* of a submount, else NULL */
+	char *own_path; /* of a submount; path points to it */
+	const char *path; /* what the tags of its handles cover */
+	uint16_t id;
+	int root; /* O_PATH; -1: not there */
+	int mount; /* broker: the root to open handles by, which O_PATH cannot */
+	uint64_t mount_id; /* 0: not known */
+	dev_t dev; /* of the root */
+	ino_t ino;
+	uint64_t fsid; /* what clients see */
+	struct fh_fs fs;
+	bool fast; /* metadata does not wait for a network or a process */
+	bool births; /* number and birth tell a file, and so its handle */
+	bool vague; /* a number has handles by its names, or snapshots */
+	bool cross; /* some client may enter what is mounted inside */
+	bool writable; /* some client may write */
+	_Atomic uint64_t slow_until; /* CLOCK_MONOTONIC, ns */
+	pthread_mutex_t lock; /* of table */
+	struct inode_table *table; /* broker: made when first needed */
+};
+
+struct fs_exports {
+	_Atomic unsigned int refs;
+	uint32_t generation; /* differs for each list of a process */
+	struct exports *conf;
+	/* One for each of conf->list, same order; then the submounts. */
+	struct fs_export *list;
+	size_t n;
+};
+
+/*
+ * Takes over conf, and the descriptors in roots (one for each export, -1:
+ * missing) and in subs. probe: find out how files are named (broker; a
+ * worker may not open by handle and learns it from the handles). NULL: no
+ * memory; then nothing was taken.
+ */
+struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
+    const struct submount *subs, size_t nsubs, bool probe);
+/* One more user; one less, and the last frees. */
+struct fs_exports *fs_exports_use(struct fs_exports *);
+void fs_exports_done(struct fs_exports *);
+
+/* NULL: no such export, or its root is not there. */
+struct fs_export *fs_exports_find(const struct fs_exports *, uint16_t id);
+/* The export whose root is (dev, ino) on this mount, or NULL. */
+struct fs_export *fs_exports_find_root(const struct fs_exports *,
+    uint64_t mount_id, dev_t, ino_t);
+/* Can the export make a caller this user, or this group (after squashing)? */
+bool fs_export_allows_user(const struct fs_export *, uint32_t uid);
+bool fs_export_allows_group(const struct fs_export *, uint32_t gid);
+/* The table of places, made at the first call; NULL: no memory. */
+struct inode_table *fs_export_table(struct fs_export *);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The neutral form of NFS: what an operation is asked and what it answers,
+ * whatever the version on the wire. Codecs fill and read these structs;
+ * operations never learn the version. Flat, except for slices, which live
+ * in the request, in the reply buffer or in the thread's scratch memory, all
+ * of them until the reply is encoded.
+ * Runs in: nfsd worker.
+ */
+#ifndef WIRE_CALL_H
+#define WIRE_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "handle/fhandle.h"
+#include "nfsd/wire/nfs.h"
+#include "rpc/rpc.h"
+
+struct export_options;
+struct fs_thread;
+
+struct nfs_setattr {
+	struct fh object;
+	struct nfs_sattr sattr;
+	bool guard;
+	struct timespec ctime; /* the guard */
+};
+
+struct nfs_read {
+	struct fh file;
+	uint64_t offset;
+	uint32_t count;
+};
+
+struct nfs_write {
+	struct fh file;
+	uint64_t offset;
+	uint32_t count; /* must equal data.len */
+	enum nfs_stable stable;
+	struct slice data;
+};
+
+/* CREATE, MKDIR, MKNOD, SYMLINK: which one is the row's affair. */
+struct nfs_make {
+	struct nfs_place at;
+	struct nfs_sattr sattr;
+	enum nfs_create how;
+	enum nfs_ftype type;
+	uint32_t verf[2]; /* NFS_EXCLUSIVE */
+	uint32_t rdev_major, rdev_minor;
+	struct slice target; /* SYMLINK, as it came */
+};
+
+struct nfs_rename {
+	struct nfs_place from, to;
+};
+
+struct nfs_link {
+	struct fh file;
+	struct nfs_place to;
+};
+
+struct nfs_readdir {
+	struct fh dir;
+	uint64_t cookie;
+	uint64_t verf;
+	uint32_t dircount; /* names and cookies only; UINT32_MAX: no limit */
+	uint32_t count; /* the whole */
+};
+
+struct nfs_commit {
+	struct fh file;
+	uint64_t offset;
+	uint32_t count;
+};
+
+struct nfs_access {
+	struct fh object;
+	uint32_t wanted;
+};
+
+struct call_args {
+	union {
+		struct fh object; /* GETATTR READLINK FSSTAT FSINFO PATHCONF */
+		struct nfs_place place; /* LOOKUP REMOVE RMDIR */
+		struct nfs_setattr setattr;
+		struct nfs_access access;
+		struct nfs_read read;
+		struct nfs_write write;
+		struct nfs_make make;
+		struct nfs_rename rename;
+		struct nfs_link link;
+		struct nfs_readdir readdir;
+		struct nfs_commit commit;
+	};
+};
+
+/* One entry of a listing; what READDIR does not want is not filled. */
+struct nfs_dirent {
+	uint64_t fileid;
+	uint64_t cookie;
+	struct slice name; /* in the thread's scratch */
+	struct nfs_post post;
+	bool has_fh;
+	struct fh fh;
+};
+
+struct nfs_listing {
+	uint64_t verf;
+	const struct nfs_dirent *list;
+	size_t n;
+	bool eof;
+};
+
+struct nfs_data {
+	struct slice data; /* READ, READLINK */
+	bool eof;
+};
+
+struct nfs_written {
+	uint32_t count;
+	enum nfs_stable committed;
+	uint64_t verf; /* COMMIT has only this */
+};
+
+struct nfs_fsstat {
+	uint32_t block; /* preferred transfer and block size (STATFS) */
+	uint64_t tbytes, fbytes, abytes; /* total, free, free for the caller */
+	uint64_t tfiles, ffiles, afiles;
+};
+
+struct nfs_fsinfo {
+	uint32_t rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref;
+	uint64_t maxfilesize;
+	struct timespec time_delta;
+	uint32_t properties;
+};
+
+struct nfs_pathconf {
+	uint32_t linkmax, name_max;
+	bool no_trunc, chown_restricted, case_insensitive, case_preserving;
+};
+
+struct call_res {
+	enum nfsstat status;
+	/* The object asked about, found or made; of LINK the file. */
+	struct nfs_post post;
+	/* The directory (or file) that changed; of LOOKUP only its after. */
+	struct nfs_wcc wcc;
+	bool no_fh; /* made, but its handle cannot be had now */
+	union {
+		struct fh fh; /* LOOKUP, CREATE, MKDIR, MKNOD, SYMLINK */
+		struct nfs_wcc wcc_to; /* RENAME: the other directory */
+		struct nfs_listing listing;
+		struct nfs_data data;
+		struct nfs_written written;
+		struct nfs_fsstat fsstat;
+		struct nfs_fsinfo fsinfo;
+		struct nfs_pathconf pathconf;
+		uint32_t access;
+	};
+};
+
+#define OPS_ENTRIES_MAX 1024 /* of one READDIR reply */
+#define OPS_LISTING_MAX 65536 /* bytes of either */
+
+/* Memory of one thread for listings and link texts; never zeroed. */
+struct ops_scratch {
+	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
+	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
+	struct nfs_dirent list[OPS_ENTRIES_MAX];
+	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* what they are here */
+	char target[NFS_TARGET_MAX + 1];
+};
+
+/* One context per call, filled by begin. */
+struct call_ctx {
+	struct rpc_call *call;
+	const struct nfs_limits *limits; /* of the version that was asked */
+	struct fs_thread *thread; /* identity, broker channel */
+	struct ops_scratch *scratch; /* of this thread */
+	/* After fs_open: who the caller is here. */
+	const struct export_options *options;
+	uint32_t uid, gid;
+	/* Something has been made: must not be run again from the start. */
+	bool changed;
+};
+
+/*
+ * The operations: each fills res->status and, error or not, whatever weak
+ * cache data it could learn. The process's umask must be 0.
+ */
+void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_rmdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_rename(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_link(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_create(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_mkdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_mknod(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_symlink(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_read(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_write(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_commit(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_readlink(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void op_readdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_readdirplus(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void op_fsstat(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_fsinfo(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_pathconf(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One name as it came, into one the kernel may see: a single component that
+ * holds no "/" and no NUL and is never cut. Players send UTF-16LE; which
+ * dialect it is stands in the handle of the directory, which need not be
+ * trusted for that. Pure.
+ * Runs in: nfsd worker, tests, fuzzers.
+ */
+#include <string.h>
+
+#include "base/name.h"
+#include "nfsd/wire/nfs.h"
+
+/* Puts the bytes into str, converted; false: there is no such name. */
+static bool
+convert(char *str, size_t *len, struct slice wire, bool utf16)
+{
+	if (utf16)
+		return wire.len <= NAME_UTF16_MAX &&
+		    name_from_utf16(str, NFS_NAME_SIZE - 1, len, wire.data,
+			wire.len);
+	if (wire.len > 0)
+		memcpy(str, wire.data, wire.len);
+	*len = wire.len;
+	return true;
+}
+
+void
+nfs_name_set(struct nfs_name *name, struct slice wire, const struct fh *dir)
+{
+	bool utf16 = fh_is_utf16(dir);
+	size_t len;
+
+	name->str[0] = '\0';
+	if (!utf16 && wire.len > NFS_NAME_MAX) {
+		name->fault = NFSERR_NAMETOOLONG;
+		return;
+	}
+	/* RFC 1813, 3.2: characters a server cannot store are ACCES. */
+	name->fault = utf16 ? NFSERR_NOENT : NFSERR_ACCES;
+	if (!convert(name->str, &len, wire, utf16) || len == 0 ||
+	    memchr(name->str, '/', len) != NULL ||
+	    memchr(name->str, '\0', len) != NULL) {
+		name->str[0] = '\0';
+		return;
+	}
+	name->str[len] = '\0';
+	name->fault = NFS_OK;
+}
+
+bool
+nfs_name_is_dots(const struct nfs_name *name)
+{
+	return strcmp(name->str, ".") == 0 || strcmp(name->str, "..") == 0;
+}

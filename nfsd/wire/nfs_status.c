@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One table from errno to status and one from status to version 2. Both are
+ * total: whatever a filesystem invents is an I/O error, and version 2 never
+ * sends a number that RFC 1094 does not have.
+ * Runs in: nfsd worker, tests.
+ */
+#include <errno.h>
+
+#include "nfsd/wire/nfs.h"
+#include "base/util.h"
+
+struct row {
+	int error;
+	enum nfsstat status;
+};
+
+/* clang-format off */
+static const struct row errors[] = {
+	{ EPERM,	NFSERR_PERM },
+	{ ENOENT,	NFSERR_NOENT },
+	{ EIO,		NFSERR_IO },
+	{ ENXIO,	NFSERR_NXIO },
+	{ EACCES,	NFSERR_ACCES },
+	{ EEXIST,	NFSERR_EXIST },
+	{ EXDEV,	NFSERR_XDEV },
+	{ ENODEV,	NFSERR_NODEV },
+	{ ENOTDIR,	NFSERR_NOTDIR },
+	{ EISDIR,	NFSERR_ISDIR },
+	{ EINVAL,	NFSERR_INVAL },
+	{ EFBIG,	NFSERR_FBIG },
+	{ EOVERFLOW,	NFSERR_FBIG },
+	{ ENOSPC,	NFSERR_NOSPC },
+	{ EROFS,	NFSERR_ROFS },
+	{ EMLINK,	NFSERR_MLINK },
+	{ ENAMETOOLONG,	NFSERR_NAMETOOLONG },
+	{ ENOTEMPTY,	NFSERR_NOTEMPTY },
+	{ EDQUOT,	NFSERR_DQUOT },
+	{ ESTALE,	NFSERR_STALE },
+	{ EREMOTE,	NFSERR_REMOTE },
+	{ EOPNOTSUPP,	NFSERR_NOTSUPP },
+	{ ENOSYS,	NFSERR_NOTSUPP },
+	/* Not followed, or busy as text: nothing that waiting would cure. */
+	{ ELOOP,	NFSERR_INVAL },
+	{ ETXTBSY,	NFSERR_ACCES },
+	{ EBUSY,	NFSERR_ACCES },
+	/* These pass by themselves: the client asks again. */
+	{ EAGAIN,	NFSERR_JUKEBOX },
+	{ EINTR,	NFSERR_JUKEBOX },
+	{ ENOMEM,	NFSERR_JUKEBOX },
+	{ EMFILE,	NFSERR_JUKEBOX },
+	{ ENFILE,	NFSERR_JUKEBOX },
+	/* What lies on the disk cannot be read without a key we do not hold. */
+	{ ENOKEY,	NFSERR_ACCES },
+};
+
+/* Statuses that RFC 1094 lacks; all others pass, numbers being shared. */
+static const struct {
+	enum nfsstat status, v2;
+} folds[] = {
+	{ NFSERR_XDEV,		NFSERR_IO },
+	{ NFSERR_INVAL,		NFSERR_IO },
+	{ NFSERR_MLINK,		NFSERR_IO },
+	{ NFSERR_REMOTE,	NFSERR_IO },
+	{ NFSERR_BADHANDLE,	NFSERR_STALE },
+	{ NFSERR_NOT_SYNC,	NFSERR_IO },
+	{ NFSERR_BAD_COOKIE,	NFSERR_IO },
+	{ NFSERR_NOTSUPP,	NFSERR_PERM },
+	{ NFSERR_TOOSMALL,	NFSERR_IO },
+	{ NFSERR_SERVERFAULT,	NFSERR_IO },
+	{ NFSERR_BADTYPE,	NFSERR_IO },
+	{ NFSERR_JUKEBOX,	NFSERR_IO },
+	{ NFS_LATER,		NFSERR_IO },
+};
+/* clang-format on */
+
+enum nfsstat
+nfs_status(int error)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(errors); i++)
+		if (errors[i].error == error)
+			return errors[i].status;
+	return NFSERR_IO;
+}
+
+enum nfsstat
+nfs2_status(enum nfsstat status)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(folds); i++)
+		if (folds[i].status == status)
+			return folds[i].v2;
+	return status;
+}
+
+uint32_t
+nfs_seconds(const struct timespec *t)
+{
+	if (t->tv_sec < 0)
+		return 0;
+	return t->tv_sec > UINT32_MAX ? UINT32_MAX : (uint32_t)t->tv_sec;
+}

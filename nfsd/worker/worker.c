@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A worker: the only kind of process of nfsd that reads the network. One event
+ * loop, some file threads, the door. It starts with bound sockets, the exports'
+ * root descriptors and one channel to the broker for each thread, and can get
+ * nothing else. The policies of worker_policy.c are closed before the first
+ * byte is read.
+ * Runs in: nfsd worker.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "nfsd/broker/broker.h"
+#include "nfsd/door/state.h"
+#include "nfsd/roles/intake.h"
+#include "confine/jail.h"
+#include "process/listen.h"
+#include "base/log.h"
+#include "nfsd/nfsd.h"
+#include "rpc/reply_cache.h"
+#include "rpc/pool.h"
+#include "rpc/server.h"
+#include "confine/sandbox.h"
+#include "nfsd/stats.h"
+#include "base/util.h"
+#include "nfsd/worker/worker_policy.h"
+
+#define QUEUE_MAX     4096 /* calls that wait for a file thread */
+#define REPLIES	      8192 /* entries of the reply cache */
+#define FILES_DEFAULT 32768 /* descriptors kept open */
+#define NOTES_SHARE   16 /* of the machine's memory, for handles */
+#define NOTES_MAX     (128u << 20) /* bytes: never more for all workers */
+#define DRAIN_MS      20 /* how often we look whether all is answered */
+#define SPARE_MAX                                                              \
+	2048 /* descriptors for everything else, when there are many */
+
+_Static_assert(NFSD_THREADS_MAX == FS_THREADS_MAX, "the door knows them all");
+
+static struct {
+	struct role *role;
+	struct intake intake;
+	struct event_base *base;
+	struct fs *fs;
+	struct fs_exports *first; /* until the door is there */
+	bool has_channels;
+	int channels[NFSD_THREADS_MAX + 1];
+	struct ops_scratch *scratch[NFSD_THREADS_MAX + 1];
+	struct listen_set sockets;
+	struct rpc_server *server;
+	struct rpc_pool *pool;
+	struct rpc_cache *replies;
+	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
+	struct stats *stats;
+	uint64_t late;
+	size_t descriptors; /* for files and connections */
+	struct event *on_parent, *on_second, *on_drain;
+	unsigned int drained_ms;
+} self;
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static enum rpc_auth_stat
+begin(struct call_ctx *ctx, struct rpc_call *call)
+{
+	ctx->call = call;
+	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
+	ctx->thread = fs_thread(self.fs, call->thread);
+	ctx->scratch = self.scratch[call->thread];
+	return AUTH_OK;
+}
+
+/* Bytes of file data a call moved. */
+static uint64_t
+bytes_of(const struct rpc_call *call, const struct call_res *res)
+{
+	uint32_t n = call->procnum;
+	bool v3 = call->vers->vers == 3;
+
+	if (res->status != NFS_OK)
+		return 0;
+	if (n == (v3 ? NFSPROC3_READ : NFSPROC2_READ))
+		return res->data.data.len;
+	return n == (v3 ? NFSPROC3_WRITE : NFSPROC2_WRITE) ?
+	    res->written.count :
+	    0;
+}
+
+static void
+end(struct call_ctx *ctx, const struct rpc_call *call,
+    const struct call_res *res)
+{
+	uint64_t now = now_ns(), ns = now - call->started_ns;
+	bool failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK;
+
+	if (call->thread == 0)
+		fs_took(ctx->thread, now, ns);
+	else
+		self.late++;
+	stats_count(self.stats, call->vers->vers, call->procnum, failed,
+	    bytes_of(call, res), ns);
+}
+
+static size_t
+connections_now(void)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < self.sockets.n; i++)
+		if (self.tcp[i] != NULL)
+			n += rpc_tcp_connections(self.tcp[i]);
+	return n;
+}
+
+/*
+ * A connection takes precedence over files that can be opened again. Those left
+ * to the janitor may still be open when accept(2) is tried next: then more go.
+ */
+static bool
+give_files(void *arg UNUSED)
+{
+	return fs_cache_evict(self.fs->cache, FS_EVICT_AT_ONCE) > 0;
+}
+
+static void
+copy_stats(size_t connections)
+{
+	const struct rpc_cache_stats *r = rpc_cache_stats(self.replies);
+	struct fs_cache_stats f;
+	struct fs_notes_stats notes;
+	struct fs_listings_stats listings;
+
+	fs_cache_stats(self.fs->cache, &f);
+	fs_notes_stats(self.fs->notes, &notes);
+	fs_listings_stats(self.fs->listings, &listings);
+	stats_set(self.stats, STATS_CONNECTIONS, connections);
+	stats_set(self.stats, STATS_IN_FLIGHT,
+	    rpc_server_in_flight(self.server));
+	stats_set(self.stats, STATS_FILES, f.descriptors);
+	stats_set(self.stats, STATS_FILE_HITS, f.hits);
+	stats_set(self.stats, STATS_FILE_MISSES, f.misses);
+	stats_set(self.stats, STATS_FILE_EVICTIONS, f.evictions);
+	stats_set(self.stats, STATS_NOTE_HITS, notes.hits);
+	stats_set(self.stats, STATS_NOTE_MISSES, notes.misses);
+	stats_set(self.stats, STATS_LISTING_HITS, listings.hits);
+	stats_set(self.stats, STATS_LISTING_MISSES, listings.misses);
+	stats_set(self.stats, STATS_REPLY_HITS, r->hits);
+	stats_set(self.stats, STATS_REPLY_BUSY, r->busy);
+	stats_set(self.stats, STATS_REPLY_MISSES, r->misses);
+	stats_set(self.stats, STATS_LATE, self.late);
+}
+
+static void
+each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+{
+	size_t connections = connections_now();
+
+	fs_sweep(self.fs, now_ns());
+	/* share_descriptors() keeps connections below descriptors. */
+	fs_cache_share(self.fs->cache, self.descriptors - connections);
+	copy_stats(connections);
+}
+
+/* What may take its time, on the janitor's thread. */
+static void
+chore(void *arg UNUSED)
+{
+	fs_cache_sweep(self.fs->cache);
+	fs_notes_rest(self.fs->notes);
+}
+
+static void
+set_exports(struct fs_exports *x)
+{
+	if (self.fs != NULL)
+		fs_set_exports(self.fs, x);
+	else {
+		fs_exports_done(self.first);
+		self.first = x;
+	}
+}
+
+/* The first channels, or new ones because the broker was started again. */
+static void
+on_channels(void *arg UNUSED, struct ipc_message *m)
+{
+	size_t i;
+
+	if (m->nfds != self.intake.setup.threads + 1)
+		fatalx("parent: wrong number of channels");
+	for (i = 0; i < m->nfds; i++) {
+		if (self.fs != NULL)
+			broker_client_replace(self.fs->threads[i].broker,
+			    m->fds[i]);
+		else {
+			if (self.has_channels)
+				close(self.channels[i]);
+			self.channels[i] = m->fds[i];
+		}
+		m->fds[i] = -1;
+	}
+	self.has_channels = true;
+}
+
+/* Ends when every call is answered, or when there is no more time. */
+static void
+drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+{
+	self.drained_ms += DRAIN_MS;
+	if ((rpc_server_in_flight(self.server) == 0 && rpc_tcp_unsent() == 0) ||
+	    self.drained_ms >= NFSD_STOP_MS - 500)
+		event_base_loopexit(self.base, NULL);
+}
+
+static void
+on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
+{
+	const struct timeval often = { .tv_usec = DRAIN_MS * 1000 };
+	size_t i;
+
+	if (self.on_drain != NULL)
+		return;
+	for (i = 0; i < self.sockets.n; i++)
+		if (self.tcp[i] != NULL)
+			rpc_tcp_stop_accepting(self.tcp[i]);
+	self.on_drain = event_new(self.base, -1, EV_PERSIST, drain, NULL);
+	if (self.on_drain == NULL || event_add(self.on_drain, &often) == -1)
+		fatalx("event: out of memory");
+}
+
+/* clang-format off */
+static const struct ipc_row rows[NFSD_MESSAGES] = {
+	INTAKE_ROWS,
+	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
+	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+static void
+listen_once(void)
+{
+	intake_listen(&self.intake, self.role->channel, &messages);
+}
+
+static void
+parent_spoke(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+{
+	listen_once();
+}
+
+static struct event *
+watch(int fd, short what, event_callback_fn call, const struct timeval *often)
+{
+	struct event *event =
+	    event_new(self.base, fd, what | EV_PERSIST, call, NULL);
+
+	if (event == NULL || event_add(event, often) == -1)
+		fatalx("event: out of memory");
+	return event;
+}
+
+/*
+ * A reserve for everything else; of the rest, files may have what connections
+ * do not use. connections_max leaves them half of all, or as many as the option
+ * files asks for.
+ */
+static void
+share_descriptors(struct fs_settings *settings)
+{
+	struct nfsd_setup *setup = &self.intake.setup;
+	size_t limit = daemon_raise_files(), kept;
+
+	self.descriptors =
+	    limit - (limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX);
+	settings->files = setup->files != 0 ? setup->files : FILES_DEFAULT;
+	kept = settings->files < limit / 2 ? settings->files : limit / 2;
+	if (settings->files > self.descriptors)
+		settings->files = self.descriptors;
+	if (setup->limits.connections_max > self.descriptors - kept)
+		setup->limits.connections_max =
+		    (unsigned int)(self.descriptors - kept);
+}
+
+/* A share of the memory there is, which all workers divide. */
+static size_t
+room_for_notes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t room = 0;
+
+	if (pages > 0 && size > 0)
+		room = (uint64_t)pages / NOTES_SHARE * (uint64_t)size;
+	if (room > NOTES_MAX)
+		room = NOTES_MAX;
+	return (size_t)room / self.intake.setup.workers / FS_NOTE_SIZE;
+}
+
+static void
+open_door(void)
+{
+	const struct nfsd_setup *setup = &self.intake.setup;
+	struct fs_settings settings = { .mode = setup->mode,
+		.threads = setup->threads,
+		.notes = room_for_notes(),
+		.key = setup->keys.worker,
+		.mknod = setup->mknod };
+	size_t i;
+
+	share_descriptors(&settings);
+	self.fs = fs_new(&settings);
+	fs_set_exports(self.fs, self.first);
+	for (i = 0; i <= setup->threads; i++) {
+		fs_set_broker(self.fs, (unsigned int)i,
+		    broker_client_new(self.channels[i], NULL));
+		self.scratch[i] = malloc(sizeof(*self.scratch[i]));
+		if (self.scratch[i] == NULL)
+			fatal("scratch");
+	}
+}
+
+/* The memory shared with the parent and the other workers. */
+static void
+map_memory(void)
+{
+	_Atomic uint64_t *verifier;
+
+	verifier = stats_map(self.role->fds[NFSD_FD_VERIFIER],
+	    sizeof(*verifier), true);
+	self.stats =
+	    stats_map(self.role->fds[NFSD_FD_STATS], sizeof(*self.stats), true);
+	if (verifier == NULL || self.stats == NULL)
+		fatal("shared memory");
+	fs_share_verifier(verifier);
+}
+
+static void
+start_serving(void)
+{
+	static const struct rpc_prog *const programs[] = { &nfs_program };
+	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = begin,
+		.end = end };
+	const struct timeval second = { .tv_sec = 1 };
+	const struct rpc_limits *limits = &self.intake.setup.limits;
+	struct listen_socket *s;
+	size_t i;
+
+	self.server = rpc_server_new(programs, nitems(programs), &hooks);
+	self.replies = rpc_cache_new(REPLIES);
+	rpc_server_set_cache(self.server, self.replies);
+	fs_cache_start_janitor(self.fs->cache, chore, NULL);
+	if (self.intake.setup.threads > 0) {
+		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
+		    QUEUE_MAX, NULL, NULL);
+		rpc_server_set_pool(self.server, self.pool);
+	}
+	if (listen_from(&self.sockets, self.role->fds + NFSD_FD_SOCKETS,
+		self.role->nfds - NFSD_FD_SOCKETS) == -1)
+		fatal("sockets");
+	for (i = 0; i < self.sockets.n; i++) {
+		s = &self.sockets.list[i];
+		if (s->udp) {
+			(void)rpc_udp_new(self.base, self.server, s->fd,
+			    limits);
+			continue;
+		}
+		self.tcp[i] = rpc_tcp_new(self.base, self.server, s->fd, limits,
+		    NULL, NULL);
+		rpc_tcp_on_shortage(self.tcp[i], give_files, NULL);
+	}
+	if (fcntl(self.role->channel, F_SETFL, O_NONBLOCK) == -1)
+		fatal("parent");
+	self.on_parent = watch(self.role->channel, EV_READ, parent_spoke, NULL);
+	self.on_second = watch(-1, 0, each_second, &second);
+}
+
+int
+nfsd_worker(struct role *role)
+{
+	const struct nfsd_setup *setup = &self.intake.setup;
+	struct worker_policy policy;
+	struct jail_view view;
+	struct sandbox box;
+	const char *only;
+
+	self.role = role;
+	self.intake.serve = set_exports;
+	while (!self.intake.has_setup || self.first == NULL ||
+	    !self.has_channels)
+		listen_once();
+	umask(0);
+	self.base = daemon_events();
+	open_door();
+	map_memory();
+	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
+	only = self.first->conf->n == 1 ? self.first->conf->list[0].path : NULL;
+	jail_name_root(&view, only);
+	worker_policy(&policy, setup, &view, self.first);
+	sandbox_begin(&box, &policy.policy, setup->strict);
+	sandbox_set_root(&box, view.mounts, view.root);
+	if (!setup->rootless)
+		daemon_drop(setup->uid, setup->gid);
+	sandbox_enter(&box);
+	start_serving();
+	sandbox_seal(&box);
+	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
+	(void)event_base_dispatch(self.base);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The worker's policies. Modes differ in the capabilities that are kept and in
+ * the identities that may be taken on; everything else is one list.
+ * Runs in: nfsd worker.
+ */
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "nfsd/worker/worker_policy.h"
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+/* clang-format off */
+static const struct sandbox_call calls[] = {
+	{ SYS_dup,           false, "climb to the export's root (LOOKUP \"..\")" },
+	{ SYS_dup3,          true,  "a new channel in place of the old one" },
+	{ SYS_faccessat2,    false, "may the caller use an open file; ACCESS" },
+	{ SYS_fchmod,        true,  "SETATTR before Linux 6.6" },
+	{ SYS_fchmodat,      true,  "SETATTR before Linux 6.6" },
+	{ SYS_fchmodat2,     false, "SETATTR mode" },
+	{ SYS_fchownat,      false, "SETATTR owner" },
+	{ SYS_fgetxattr,     true,  "ACCESS: who may execute" },
+	{ SYS_fstatfs,       false, "FSSTAT; what a new export is" },
+	{ SYS_fsync,         false, "COMMIT" },
+	{ SYS_ftruncate,     false, "SETATTR size" },
+	{ SYS_getdents64,    false, "READDIR" },
+	{ SYS_getegid,       true,  "squash mode: who everybody is" },
+	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
+	{ SYS_getrusage,     true,  "did a slow call read from a disk" },
+	{ SYS_lseek,         false, "READDIR from a cookie" },
+	{ SYS_mkdirat,       false, "MKDIR" },
+	{ SYS_mknodat,       false, "MKNOD" },
+	{ SYS_newfstatat,    false, "attributes" },
+	{ SYS_openat,        false, "a name in a directory, never followed" },
+	{ SYS_pread64,       false, "READ; new exports" },
+	{ SYS_preadv2,       false, "READ of what is in memory" },
+	{ SYS_pwritev2,      false, "WRITE, stable" },
+	{ SYS_readlinkat,    false, "READLINK" },
+	{ SYS_recvmsg,       false, "read a record; answers of the broker" },
+	{ SYS_renameat,      false, "RENAME" },
+	{ SYS_sendmsg,       false, "answer a record; ask the broker" },
+	{ SYS_setfsgid,      false, "act as the caller" },
+	{ SYS_setfsuid,      false, "act as the caller" },
+	{ SYS_setgroups,     false, "act as the caller" },
+	{ SYS_statx,         false, "LOOKUP: attributes, birth and mount" },
+	{ SYS_symlinkat,     false, "SYMLINK" },
+	{ SYS_unlinkat,      false, "REMOVE, RMDIR" },
+	{ SYS_utimensat,     false, "SETATTR times" },
+};
+
+static const int multi_caps[] = { CAP_SETUID, CAP_SETGID };
+static const int root_caps[] = { CAP_SETUID, CAP_SETGID, CAP_CHOWN,
+	CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD };
+
+static const struct {
+	const int *caps;
+	size_t ncaps;
+	bool follow; /* file capabilities only while the caller is root */
+} modes[] = {
+	[FS_SQUASH] = { NULL, 0, false },
+	[FS_MULTI]  = { multi_caps, nitems(multi_caps), false },
+	[FS_ROOT]   = { root_caps, nitems(root_caps) - 1, true }, /* no MKNOD */
+};
+/* clang-format on */
+
+void
+worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
+    const struct jail_view *view, const struct fs_exports *x)
+{
+	struct sandbox_policy *policy = &p->policy;
+	size_t i;
+
+	memset(policy, 0, sizeof(*policy));
+	policy->role = "worker";
+	policy->calls = calls;
+	policy->ncalls = nitems(calls);
+	policy->serves = true;
+	nfsd_mode_rules(policy, setup->mode);
+	policy->caps = modes[setup->mode].caps;
+	policy->ncaps = modes[setup->mode].ncaps;
+	policy->caps_follow_fsuid = modes[setup->mode].follow;
+	policy->file_rights = SANDBOX_FILES_READ | SANDBOX_FILES_WRITE;
+	if (setup->mode == FS_ROOT && setup->mknod) {
+		policy->ncaps++; /* the last of root_caps */
+		policy->file_rights |= SANDBOX_FILES_NODES;
+	}
+	policy->paths = p->paths;
+	if (view->top != -1)
+		p->paths[policy->npaths++] = view->top;
+	for (i = 0; view->top == -1 && i < x->n; i++)
+		if (x->list[i].root != -1)
+			p->paths[policy->npaths++] = x->list[i].root;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a worker may do, by mode. Data; see sandbox.h.
+ * Runs in: nfsd worker.
+ */
+#ifndef WORKER_POLICY_H
+#define WORKER_POLICY_H
+
+#include "exports/exports.h"
+#include "nfsd/roles/served.h"
+#include "confine/jail.h"
+#include "nfsd/nfsd.h"
+#include "confine/sandbox.h"
+
+/* A policy and the descriptors it points to. */
+struct worker_policy {
+	struct sandbox_policy policy;
+	int paths[EXPORTS_MAX];
+};
+
+/*
+ * For the mode of the setup: below the jail, or, without one, below the roots
+ * of the exports.
+ */
+void worker_policy(struct worker_policy *, const struct nfsd_setup *,
+    const struct jail_view *, const struct fs_exports *);
+
+#endif

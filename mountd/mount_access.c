@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mountd/mount_access.h"
 #include "base/util.h"
+#include "mountd/mount_access.h"
 
 #define CLIENTS_SHOWN 3 /* of those that would have been allowed */
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
-#include "base/util.h"
 
 static const struct role_row roles[] = {
 	{ "worker", mountd_worker },

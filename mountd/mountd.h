@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/daemon.h"
 #include "exports/exports.h"
 #include "handle/fhandle.h"
+#include "process/daemon.h"
 #include "process/role.h"
 #include "rpc/transport.h"
 

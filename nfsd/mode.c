@@ -6,10 +6,10 @@
  */
 #include <sys/syscall.h>
 
-#include "exports/exports.h"
-#include "nfsd/nfsd.h"
-#include "confine/sandbox.h"
 #include "base/util.h"
+#include "confine/sandbox.h"
+#include "exports/exports.h"
+#include "nfsd/mode.h"
 
 /* clang-format off */
 /* A 64-bit argument whose upper half the kernel ignores must not pass. */
@@ -35,35 +35,35 @@ static const struct {
 	const struct sandbox_rule *rules;
 	size_t nrules;
 } modes[] = {
-	[FS_SQUASH] = { "squash",     squash_rules, nitems(squash_rules) },
-	[FS_MULTI]  = { "multi-user", multi_rules,  nitems(multi_rules) },
-	[FS_ROOT]   = { "root",       root_rules,   nitems(root_rules) },
+	[MODE_SQUASH] = { "squash",     squash_rules, nitems(squash_rules) },
+	[MODE_MULTI]  = { "multi-user", multi_rules,  nitems(multi_rules) },
+	[MODE_ROOT]   = { "root",       root_rules,   nitems(root_rules) },
 };
 /* clang-format on */
 
-enum fs_mode
+enum nfsd_mode
 nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 {
 	const struct export_options *o, *first = NULL;
-	enum fs_mode mode = FS_SQUASH;
+	enum nfsd_mode mode = MODE_SQUASH;
 	size_t i, j;
 
 	if (rootless)
-		return FS_SQUASH;
+		return MODE_SQUASH;
 	for (i = 0; i < ex->n; i++)
 		for (j = 0; j < ex->list[i].nclients; j++) {
 			o = &ex->list[i].clients[j].options;
 			/* Root is what nobody may be without saying so. */
 			if ((o->no_root_squash && !o->all_squash) ||
 			    o->anonuid == 0 || o->anongid == 0)
-				return FS_ROOT;
+				return MODE_ROOT;
 			if (first == NULL)
 				first = o;
 			if (!o->all_squash || o->anonuid != first->anonuid ||
 			    o->anongid != first->anongid)
-				mode = FS_MULTI;
+				mode = MODE_MULTI;
 		}
-	if (mode == FS_SQUASH && first != NULL) {
+	if (mode == MODE_SQUASH && first != NULL) {
 		*uid = first->anonuid;
 		*gid = first->anongid;
 	}
@@ -71,13 +71,13 @@ nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 }
 
 const char *
-nfsd_mode_name(enum fs_mode mode, bool rootless)
+nfsd_mode_name(enum nfsd_mode mode, bool rootless)
 {
 	return rootless ? "rootless" : modes[mode].name;
 }
 
 void
-nfsd_mode_rules(struct sandbox_policy *policy, enum fs_mode mode)
+nfsd_mode_rules(struct sandbox_policy *policy, enum nfsd_mode mode)
 {
 	policy->rules = modes[mode].rules;
 	policy->nrules = modes[mode].nrules;

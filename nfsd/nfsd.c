@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * nfsd: NFS version 3 and 2. Command line and start; the processes are in
- * parent.c, worker.c and broker_role.c.
+ * parent.c, worker.c and broker/role.c.
  * Runs in: nfsd parent; the roles pass through role_dispatch().
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/cache.h"
 #include "base/log.h"
-#include "nfsd/nfsd.h"
 #include "base/number.h"
-#include "nfsd/stats.h"
 #include "base/util.h"
+#include "nfsd/door/cache.h"
+#include "nfsd/nfsd.h"
+#include "nfsd/stats.h"
 
 /* Stable writes that wait together share one commit of the journal. */
 #define THREADS_DEFAULT 16
@@ -51,7 +51,7 @@ set_workers(void *arg, const char *value)
 static const char *
 set_files(void *arg, const char *value)
 {
-	return set_number(value, FS_CACHE_FILES_MAX,
+	return set_number(value, CACHE_FILES_MAX,
 	    &((struct nfsd *)arg)->setup.files);
 }
 

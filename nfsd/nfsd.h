@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/daemon.h"
-#include "handle/fhandle.h"
-#include "nfsd/roles/cred.h"
 #include "base/ipc.h"
+#include "handle/fhandle.h"
+#include "nfsd/mode.h"
+#include "process/daemon.h"
 #include "process/role.h"
 #include "rpc/transport.h"
 
@@ -48,7 +48,7 @@ enum nfsd_message {
 };
 
 struct nfsd_setup {
-	enum fs_mode mode;
+	enum nfsd_mode mode;
 	uid_t uid; /* what to run as */
 	gid_t gid;
 	bool strict;
@@ -87,13 +87,5 @@ int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);
 /* -n: what is wrong with the configuration, and the mode it leads to. */
 int nfsd_check(struct nfsd *);
-
-struct exports;
-struct sandbox_policy;
-/* The least privileged mode that serves these exports, and as whom. */
-enum fs_mode nfsd_mode(const struct exports *, bool rootless, uid_t *, gid_t *);
-const char *nfsd_mode_name(enum fs_mode, bool rootless);
-/* Sets the policy's rules: the identities a process may take on. */
-void nfsd_mode_rules(struct sandbox_policy *, enum fs_mode);
 
 #endif

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "portmapd/pmap.h"
 #include "base/util.h"
+#include "portmapd/pmap.h"
 
 /* The transport a call came by. */
 static enum netid

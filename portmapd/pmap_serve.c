@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "portmapd/pmap.h"
 #include "base/util.h"
+#include "portmapd/pmap.h"
 
 static const struct rpc_vers versions[] = {
 	{ 2, PMAP2_PROCS, pmap2_procs },

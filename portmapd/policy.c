@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "portmapd/pmap.h"
 #include "portmapd/policy.h"
-#include "base/util.h"
 
 /* What the kernel says for a user outside our user namespace: anybody. */
 #define NOBODY_WE_KNOW 65534

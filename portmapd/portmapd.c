@@ -16,15 +16,15 @@
 
 #include <event2/event.h>
 
-#include "process/daemon.h"
-#include "confine/jail.h"
-#include "process/listen.h"
 #include "base/log.h"
+#include "base/util.h"
+#include "confine/jail.h"
+#include "confine/sandbox.h"
 #include "portmapd/pmap.h"
+#include "process/daemon.h"
+#include "process/listen.h"
 #include "rpc/server.h"
 #include "rpc/transport.h"
-#include "confine/sandbox.h"
-#include "base/util.h"
 
 #define DEFAULT_PORT 111
 

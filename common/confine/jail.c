@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "base/ipc.h"
+#include "base/log.h"
 #include "confine/jail.h"
 #include "confine/jail_build.h"
 #include "confine/jail_mount.h"
-#include "base/log.h"
 
 #define JAIL_WAIT_MS 10000 /* for one path */
 

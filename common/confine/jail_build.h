@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "confine/jail.h"
 #include "base/util.h"
+#include "confine/jail.h"
 
 enum jail_say {
 	JAIL_SAY_SPACES, /* descriptors: mount namespace, user namespace */

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "confine/jail.h"
 #include "confine/jail_mount.h"
-#include "base/log.h"
 
 #define JAIL_ABOVE "/run/tern"
 #define JAIL_EMPTY JAIL_ABOVE "/empty" /* when nothing may be mounted */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "confine/sandbox_parts.h"
 #include "base/util.h"
+#include "confine/sandbox_parts.h"
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE		 65

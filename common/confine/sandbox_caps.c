@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "confine/sandbox_parts.h"
 #include "base/util.h"
+#include "confine/sandbox_parts.h"
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 

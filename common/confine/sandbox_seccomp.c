@@ -17,8 +17,8 @@
 #include <seccomp.h>
 
 #include "base/log.h"
-#include "confine/sandbox_parts.h"
 #include "base/util.h"
+#include "confine/sandbox_parts.h"
 
 /* clang-format off */
 /* Sorted by name. rare: only in some runs, see tests/system. */
@@ -54,7 +54,7 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_writev, true, "log line" },
 };
 
-/* What rpc_udp.c, rpc_tcp.c and rpc_conn.c do once they are set up. */
+/* What rpc/udp.c, rpc/tcp.c and rpc/conn.c do once they are set up. */
 static const struct sandbox_call transport_calls[] = {
 	{ SYS_accept4, false, "take a connection" },
 	{ SYS_getsockname, false, "which of our addresses was asked" },

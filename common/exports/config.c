@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exports/config.h"
 #include "base/log.h"
-#include "exports/submounts.h"
 #include "base/util.h"
+#include "exports/config.h"
+#include "exports/submounts.h"
 
 _Static_assert(EXPORTS_MAX + SUBMOUNTS_MAX <= JAIL_EXPORTS_MAX,
     "the jail holds them all");

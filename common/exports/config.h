@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exports/load.h"
-#include "handle/fhandle.h"
 #include "confine/jail.h"
+#include "exports/load.h"
 #include "exports/submounts.h"
+#include "handle/fhandle.h"
 
 /*
  * Loads the file; each problem is one line "/etc/exports:12:34: unknown option

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The export list: who may have what. Built by exports_parse.c from text,
+ * The export list: who may have what. Built by exports/parse.c from text,
  * then never changed; a reload builds a new list and swaps. Pure: no files, no
  * lookups, no logging, no clock.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside the exports parser: what exports_parse.c (lines), exports_option.c
- * (options), exports_host.c (clients) and exports_finish.c share. Nobody else
+ * Inside the exports parser: what exports/parse.c (lines), exports/option.c
+ * (options), exports/host.c (clients) and exports/finish.c share. Nobody else
  * includes this.
  * Runs in: wherever exports_parse() does.
  */
 #ifndef EXPORTS_PARSE_H
 #define EXPORTS_PARSE_H
 
-#include "exports/exports.h"
 #include "base/util.h"
+#include "exports/exports.h"
 
 #define EXPORTS_REPORTS_MAX   100 /* then the parser says so and stops */
 #define EXPORTS_ADDRESSES_MAX 16 /* of one host name */

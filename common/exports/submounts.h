@@ -10,8 +10,8 @@
 #ifndef EXPORTS_SUBMOUNTS_H
 #define EXPORTS_SUBMOUNTS_H
 
-#include "exports/exports.h"
 #include "confine/jail.h"
+#include "exports/exports.h"
 
 #define SUBMOUNTS_MAX 256
 

@@ -16,8 +16,8 @@
 
 #include <sodium.h>
 
-#include "handle/fhandle_fs.h"
 #include "base/util.h"
+#include "handle/fhandle_fs.h"
 
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546

@@ -20,10 +20,10 @@
 
 #include <event2/event.h>
 
-#include "process/daemon.h"
 #include "base/log.h"
-#include "process/notify.h"
 #include "confine/sandbox.h"
+#include "process/daemon.h"
+#include "process/notify.h"
 
 #define EVENTS_MAX 8 /* signals and the watchdog; they live as long as we */
 

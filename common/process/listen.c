@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "process/listen.h"
 #include "process/listen_owner.h"
-#include "base/log.h"
 
 #define LISTEN_TRIES	64 /* for a port that is free everywhere */
 #define LISTEN_FD_FIRST 3 /* sd_listen_fds(3) */

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/listen_owner.h"
 #include "base/util.h"
+#include "process/listen_owner.h"
 
 #define TCP_LISTENING 0x0a
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/listen.h"
 #include "base/log.h"
+#include "process/listen.h"
 
 /* The directory above: made when missing, refused when others may write. */
 static void

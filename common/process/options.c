@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/daemon.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "process/daemon.h"
 
 #define OPTIONS_MAX 48
 #define LONG_ONLY   0x100 /* getopt's value for a row without a letter */

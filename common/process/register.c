@@ -29,8 +29,8 @@
 
 #include <event2/event.h>
 
-#include "process/listen.h"
 #include "base/log.h"
+#include "process/listen.h"
 #include "process/register.h"
 #include "rpc/msg.h"
 #include "rpc/uaddr.h"

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/daemon.h"
 #include "base/log.h"
+#include "confine/sandbox.h"
+#include "process/daemon.h"
 #include "process/role.h"
 #include "process/role_exec.h"
-#include "confine/sandbox.h"
 
 #define ROLE_FLAG  "--role"
 #define ROLE_ABOVE 300 /* descriptors wait up here while 3 and up are filled */

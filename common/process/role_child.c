@@ -18,8 +18,8 @@
 
 #include <event2/event.h>
 
-#include "process/daemon.h"
 #include "base/log.h"
+#include "process/daemon.h"
 #include "process/role.h"
 #include "process/role_exec.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One call and its reply: see rpc_client.h.
+ * One call and its reply: see rpc/client.h.
  * Runs in: tests.
  */
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Serving one stream connection: see rpc_conn.h. All complete records of a
+ * Serving one stream connection: see rpc/conn.h. All complete records of a
  * read are served and answered with one send, within a budget per wake-up, so
  * that a busy connection cannot keep the others waiting. Replies are written
  * by the operations where they are sent from.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One stream connection: reads, serves records, sends replies. Private to the
- * stream transport (rpc_tcp.c accepts and limits, rpc_conn.c serves).
+ * stream transport (rpc/tcp.c accepts and limits, rpc/conn.c serves).
  *
  * An idle connection owns this struct and nothing else. Input is read into one
  * buffer and output collected in one buffer, both shared by all connections of
@@ -108,7 +108,7 @@ struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
 void rpc_conn_close(struct rpc_conn *);
 bool rpc_conn_is_idle(const struct rpc_conn *);
 
-/* In rpc_tcp.c: a connection ends; was active; found a limit. */
+/* In rpc/tcp.c: a connection ends; was active; found a limit. */
 void rpc_tcp_forget(struct rpc_tcp *, struct rpc_conn *);
 void rpc_tcp_touch(struct rpc_tcp *, struct rpc_conn *);
 void rpc_tcp_refused(const struct rpc_peer *, const char *what,

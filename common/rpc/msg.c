@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * RPC message headers: see rpc_msg.h.
+ * RPC message headers: see rpc/msg.h.
  * Runs in: every process that speaks RPC.
  */
-#include "rpc/msg.h"
 #include "base/util.h"
+#include "rpc/msg.h"
 
 /* opaque_auth: RFC 5531, 8.2. */
 static void

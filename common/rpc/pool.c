@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The file threads: see rpc_pool.h. One lock around two lists; a finished job
+ * The file threads: see rpc/pool.h. One lock around two lists; a finished job
  * wakes the event loop through an eventfd, once for any number of jobs.
  * Runs in: the process that reads the network.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Record marking: see rpc_record.h.
+ * Record marking: see rpc/record.h.
  * Runs in: the process that reads the network; fuzzers.
  */
 #include <stdlib.h>

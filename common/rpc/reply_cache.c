@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The duplicate request cache: see rpc_cache.h. Entries live in one array and
+ * The duplicate request cache: see reply_cache.h. Entries live in one array and
  * are linked three times: by hash, by age, and by age within their client.
  * An entry in progress is in no age list, so it cannot be forgotten before it
  * is finished.
@@ -18,20 +18,20 @@
 
 struct cache_client;
 
-struct rpc_cache_entry {
-	struct rpc_cache_key key;
-	LIST_ENTRY(rpc_cache_entry) hash;
-	TAILQ_ENTRY(rpc_cache_entry) age;
-	TAILQ_ENTRY(rpc_cache_entry) own; /* within its client */
+struct reply_cache_entry {
+	struct reply_cache_key key;
+	LIST_ENTRY(reply_cache_entry) hash;
+	TAILQ_ENTRY(reply_cache_entry) age;
+	TAILQ_ENTRY(reply_cache_entry) own; /* within its client */
 	struct cache_client *client;
 	uint64_t made_ns;
 	bool busy;
 	uint16_t len;
-	uint8_t reply[RPC_CACHE_REPLY_MAX];
+	uint8_t reply[REPLY_CACHE_REPLY_MAX];
 };
 
-TAILQ_HEAD(entry_list, rpc_cache_entry);
-LIST_HEAD(entry_bucket, rpc_cache_entry);
+TAILQ_HEAD(entry_list, reply_cache_entry);
+LIST_HEAD(entry_bucket, reply_cache_entry);
 
 /* One host, whatever its ports; there are never more than entries. */
 struct cache_client {
@@ -43,8 +43,8 @@ struct cache_client {
 
 LIST_HEAD(client_bucket, cache_client);
 
-struct rpc_cache {
-	struct rpc_cache_entry *entries;
+struct reply_cache {
+	struct reply_cache_entry *entries;
 	struct cache_client *clients;
 	struct entry_bucket *buckets;
 	struct client_bucket *client_buckets;
@@ -53,7 +53,7 @@ struct rpc_cache {
 	struct entry_list oldest;
 	size_t nbuckets; /* a power of two */
 	size_t share;
-	struct rpc_cache_stats stats;
+	struct reply_cache_stats stats;
 	unsigned char secret[crypto_shorthash_KEYBYTES];
 };
 
@@ -68,10 +68,10 @@ must_calloc(size_t n, size_t size)
 	return p;
 }
 
-struct rpc_cache *
-rpc_cache_new(size_t entries)
+struct reply_cache *
+reply_cache_new(size_t entries)
 {
-	struct rpc_cache *c;
+	struct reply_cache *c;
 	size_t i;
 
 	if (sodium_init() == -1)
@@ -79,7 +79,7 @@ rpc_cache_new(size_t entries)
 	c = must_calloc(1, sizeof(*c));
 	for (c->nbuckets = 16; c->nbuckets < entries;)
 		c->nbuckets *= 2;
-	c->share = entries / RPC_CACHE_SHARE;
+	c->share = entries / REPLY_CACHE_SHARE;
 	if (c->share == 0)
 		c->share = 1;
 	c->entries = must_calloc(entries, sizeof(*c->entries));
@@ -98,7 +98,7 @@ rpc_cache_new(size_t entries)
 }
 
 void
-rpc_cache_free(struct rpc_cache *c)
+reply_cache_free(struct reply_cache *c)
 {
 	if (c == NULL)
 		return;
@@ -110,7 +110,7 @@ rpc_cache_free(struct rpc_cache *c)
 }
 
 static uint64_t
-sum(const struct rpc_cache *c, const void *data, size_t len)
+sum(const struct reply_cache *c, const void *data, size_t len)
 {
 	uint64_t h;
 
@@ -120,7 +120,7 @@ sum(const struct rpc_cache *c, const void *data, size_t len)
 }
 
 static uint64_t
-sum_host(const struct rpc_cache *c, const struct addr *host)
+sum_host(const struct reply_cache *c, const struct addr *host)
 {
 	uint8_t flat[sizeof(host->bytes) + sizeof(host->scope) + 1];
 
@@ -131,7 +131,7 @@ sum_host(const struct rpc_cache *c, const struct addr *host)
 }
 
 void
-rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
+reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
     const struct rpc_call *call, const uint8_t *args, size_t len)
 {
 	uint64_t parts[4];
@@ -144,7 +144,7 @@ rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
 	key->proc = call->procnum;
 	key->len = len;
 	parts[0] =
-	    sum(c, args, len < RPC_CACHE_SUM_MAX ? len : RPC_CACHE_SUM_MAX);
+	    sum(c, args, len < REPLY_CACHE_SUM_MAX ? len : REPLY_CACHE_SUM_MAX);
 	/* Flat, without padding, and zero behind ngids. */
 	parts[1] = sum(c, &call->cred, sizeof(call->cred));
 	/* Clients choose these: without the secret they could choose a bucket. */
@@ -154,7 +154,7 @@ rpc_cache_key(const struct rpc_cache *c, struct rpc_cache_key *key,
 }
 
 static bool
-same_call(const struct rpc_cache_key *a, const struct rpc_cache_key *b)
+same_call(const struct reply_cache_key *a, const struct reply_cache_key *b)
 {
 	return a->sum == b->sum && a->xid == b->xid && a->proc == b->proc &&
 	    a->vers == b->vers && a->prog == b->prog && a->len == b->len &&
@@ -162,13 +162,13 @@ same_call(const struct rpc_cache_key *a, const struct rpc_cache_key *b)
 }
 
 static struct entry_bucket *
-bucket_of(struct rpc_cache *c, const struct rpc_cache_key *key)
+bucket_of(struct reply_cache *c, const struct reply_cache_key *key)
 {
 	return &c->buckets[key->sum & (c->nbuckets - 1)];
 }
 
 static struct cache_client *
-client_find(struct rpc_cache *c, const struct addr *host, bool make)
+client_find(struct reply_cache *c, const struct addr *host, bool make)
 {
 	struct client_bucket *bucket;
 	struct cache_client *cl;
@@ -189,7 +189,7 @@ client_find(struct rpc_cache *c, const struct addr *host, bool make)
 
 /* Back to the unused ones; the entry is in no age list any more. */
 static void
-entry_release(struct rpc_cache *c, struct rpc_cache_entry *e)
+entry_release(struct reply_cache *c, struct reply_cache_entry *e)
 {
 	LIST_REMOVE(e, hash);
 	LIST_INSERT_HEAD(&c->unused, e, hash);
@@ -200,7 +200,7 @@ entry_release(struct rpc_cache *c, struct rpc_cache_entry *e)
 }
 
 static void
-entry_evict(struct rpc_cache *c, struct rpc_cache_entry *e)
+entry_evict(struct reply_cache *c, struct reply_cache_entry *e)
 {
 	TAILQ_REMOVE(&c->oldest, e, age);
 	TAILQ_REMOVE(&e->client->entries, e, own);
@@ -208,11 +208,11 @@ entry_evict(struct rpc_cache *c, struct rpc_cache_entry *e)
 }
 
 /* An unused entry for this host, at the cost of its own or of the oldest. */
-static struct rpc_cache_entry *
-entry_take(struct rpc_cache *c, const struct addr *host)
+static struct reply_cache_entry *
+entry_take(struct reply_cache *c, const struct addr *host)
 {
 	struct cache_client *cl;
-	struct rpc_cache_entry *victim;
+	struct reply_cache_entry *victim;
 
 	victim = NULL;
 	cl = client_find(c, host, false);
@@ -229,15 +229,15 @@ entry_take(struct rpc_cache *c, const struct addr *host)
 	return LIST_FIRST(&c->unused);
 }
 
-static enum rpc_cache_found
-entry_make(struct rpc_cache *c, const struct rpc_cache_key *key,
-    uint64_t now_ns, struct rpc_cache_entry **out)
+static enum reply_cache_found
+entry_make(struct reply_cache *c, const struct reply_cache_key *key,
+    uint64_t now_ns, struct reply_cache_entry **out)
 {
-	struct rpc_cache_entry *e;
+	struct reply_cache_entry *e;
 
 	e = entry_take(c, &key->from);
 	if (e == NULL)
-		return RPC_CACHE_FULL;
+		return REPLY_CACHE_FULL;
 	LIST_REMOVE(e, hash);
 	LIST_INSERT_HEAD(bucket_of(c, key), e, hash);
 	e->client = client_find(c, &key->from, true);
@@ -247,27 +247,27 @@ entry_make(struct rpc_cache *c, const struct rpc_cache_key *key,
 	e->busy = true;
 	e->len = 0;
 	*out = e;
-	return RPC_CACHE_NEW;
+	return REPLY_CACHE_NEW;
 }
 
-enum rpc_cache_found
-rpc_cache_find(struct rpc_cache *c, const struct rpc_cache_key *key,
-    uint64_t now_ns, struct rpc_cache_entry **out)
+enum reply_cache_found
+reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
+    uint64_t now_ns, struct reply_cache_entry **out)
 {
-	struct rpc_cache_entry *e;
+	struct reply_cache_entry *e;
 
 	LIST_FOREACH (e, bucket_of(c, key), hash)
 		if (same_call(&e->key, key))
 			break;
 	if (e != NULL && e->busy) {
 		c->stats.busy++;
-		return RPC_CACHE_BUSY;
+		return REPLY_CACHE_BUSY;
 	}
 	if (e != NULL &&
-	    now_ns - e->made_ns < RPC_CACHE_SECONDS * UINT64_C(1000000000)) {
+	    now_ns - e->made_ns < REPLY_CACHE_SECONDS * UINT64_C(1000000000)) {
 		c->stats.hits++;
 		*out = e;
-		return RPC_CACHE_HIT;
+		return REPLY_CACHE_HIT;
 	}
 	if (e != NULL)
 		entry_evict(c, e);
@@ -276,7 +276,7 @@ rpc_cache_find(struct rpc_cache *c, const struct rpc_cache_key *key,
 }
 
 struct slice
-rpc_cache_reply(const struct rpc_cache_entry *e)
+reply_cache_reply(const struct reply_cache_entry *e)
 {
 	struct slice s = { .data = e->reply, .len = e->len };
 
@@ -284,7 +284,7 @@ rpc_cache_reply(const struct rpc_cache_entry *e)
 }
 
 void
-rpc_cache_finish(struct rpc_cache *c, struct rpc_cache_entry *e,
+reply_cache_finish(struct reply_cache *c, struct reply_cache_entry *e,
     const uint8_t *reply, size_t len)
 {
 	if (reply != NULL && len > sizeof(e->reply))
@@ -300,8 +300,8 @@ rpc_cache_finish(struct rpc_cache *c, struct rpc_cache_entry *e,
 	TAILQ_INSERT_TAIL(&e->client->entries, e, own);
 }
 
-const struct rpc_cache_stats *
-rpc_cache_stats(const struct rpc_cache *c)
+const struct reply_cache_stats *
+reply_cache_stats(const struct reply_cache *c)
 {
 	return &c->stats;
 }

@@ -112,7 +112,7 @@ struct rpc_call {
 	 */
 	bool may_wait;
 	bool later;
-	unsigned int lane; /* with later: what it waits for; see rpc_pool.h */
+	unsigned int lane; /* with later: what it waits for; see rpc/pool.h */
 	/*
 	 * An operation that will not do this at all sets what to answer
 	 * instead of a result; RPC_SUCCESS (as it starts) means a result.

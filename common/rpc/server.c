@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The pipeline: see rpc_server.h. The only place that tells a good message
+ * The pipeline: see rpc/server.h. The only place that tells a good message
  * from a bad one. A call is served in the event loop from memory that is
  * allocated once; only a call that has to wait for a disk is copied, and then
  * served a second time from its start on a file thread.
@@ -12,9 +12,9 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "rpc/reply_cache.h"
 #include "rpc/msg.h"
 #include "rpc/pool.h"
+#include "rpc/reply_cache.h"
 #include "rpc/server.h"
 
 /* One attempt to serve a call. */
@@ -25,7 +25,7 @@ struct work {
 	struct call_res *res;
 	struct xdr_in in; /* at the arguments */
 	struct xdr_out out;
-	struct rpc_cache_entry *entry; /* NULL: not cached */
+	struct reply_cache_entry *entry; /* NULL: not cached */
 	bool begun; /* hooks.end is owed */
 };
 
@@ -36,7 +36,7 @@ struct rpc_server {
 	const struct rpc_prog *const *progs;
 	size_t nprogs;
 	struct rpc_hooks hooks;
-	struct rpc_cache *cache;
+	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	size_t in_flight;
 	size_t late[RPC_POOL_LANES]; /* bytes of the requests in flight */
@@ -97,7 +97,7 @@ rpc_server_new(const struct rpc_prog *const *progs, size_t nprogs,
 }
 
 void
-rpc_server_set_cache(struct rpc_server *s, struct rpc_cache *cache)
+rpc_server_set_cache(struct rpc_server *s, struct reply_cache *cache)
 {
 	s->cache = cache;
 }
@@ -205,8 +205,8 @@ finish(struct rpc_server *s, struct work *w)
 	w->begun = false;
 	if (w->entry != NULL) {
 		keep = w->call.outcome == RPC_SUCCESS;
-		rpc_cache_finish(s->cache, w->entry, keep ? w->out.base : NULL,
-		    w->out.len);
+		reply_cache_finish(s->cache, w->entry,
+		    keep ? w->out.base : NULL, w->out.len);
 		w->entry = NULL;
 	}
 	if (log_verbose() > 1)
@@ -379,18 +379,19 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 static enum rpc_verdict
 ask_cache(struct rpc_server *s, struct work *w, size_t *outlen)
 {
-	struct rpc_cache_key key;
+	struct reply_cache_key key;
 	struct slice reply;
 
 	w->entry = NULL;
 	if (s->cache == NULL || (w->call.proc->flags & RPC_CACHED) == 0)
 		return RPC_LATE;
-	rpc_cache_key(s->cache, &key, &w->call, w->in.pos, w->in.left);
-	switch (rpc_cache_find(s->cache, &key, w->call.started_ns, &w->entry)) {
-	case RPC_CACHE_BUSY:
+	reply_cache_key(s->cache, &key, &w->call, w->in.pos, w->in.left);
+	switch (reply_cache_find(s->cache, &key, w->call.started_ns,
+	    &w->entry)) {
+	case REPLY_CACHE_BUSY:
 		return RPC_DROP;
-	case RPC_CACHE_HIT:
-		reply = rpc_cache_reply(w->entry);
+	case REPLY_CACHE_HIT:
+		reply = reply_cache_reply(w->entry);
 		w->entry = NULL;
 		if (reply.len > w->out.cap)
 			return RPC_DROP;
@@ -429,7 +430,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	}
 	verdict = defer(s, origin, &args);
 	if (verdict == RPC_BUSY && w->entry != NULL)
-		rpc_cache_finish(s->cache, w->entry, NULL, 0);
+		reply_cache_finish(s->cache, w->entry, NULL, 0);
 	w->entry = NULL;
 	return verdict;
 }

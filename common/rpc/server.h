@@ -9,7 +9,7 @@
 
 #include "rpc/rpc.h"
 
-struct rpc_cache;
+struct reply_cache;
 struct rpc_pool;
 struct rpc_server;
 
@@ -34,7 +34,7 @@ enum rpc_verdict {
 struct rpc_server *rpc_server_new(const struct rpc_prog *const *progs,
     size_t nprogs, const struct rpc_hooks *);
 /* Reply cache for RPC_CACHED rows; without one every call is executed. */
-void rpc_server_set_cache(struct rpc_server *, struct rpc_cache *);
+void rpc_server_set_cache(struct rpc_server *, struct reply_cache *);
 /* File threads for operations that say `later`; without, they may wait. */
 void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
 void rpc_server_free(struct rpc_server *);

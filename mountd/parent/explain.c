@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exports/config.h"
 #include "base/log.h"
+#include "base/util.h"
+#include "exports/config.h"
 #include "mountd/mount_access.h"
 #include "mountd/mountd.h"
-#include "base/util.h"
 
 #define PORT_ASSUMED 1023 /* what a client with "secure" would use */
 

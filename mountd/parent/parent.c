@@ -13,17 +13,17 @@
 
 #include <event2/event.h>
 
-#include "exports/config.h"
-#include "confine/jail.h"
-#include "mountd/parent/list_file.h"
-#include "process/listen.h"
 #include "base/log.h"
+#include "base/util.h"
+#include "confine/jail.h"
+#include "exports/config.h"
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
+#include "mountd/parent/list_file.h"
+#include "mountd/parent/seal.h"
+#include "process/listen.h"
 #include "process/notify.h"
 #include "process/register.h"
-#include "mountd/parent/seal.h"
-#include "base/util.h"
 
 #define SAVE_SECONDS 1 /* the list is written this long after a change */
 #define STOP_SECONDS 5

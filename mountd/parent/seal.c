@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "base/name.h"
-#include "mountd/parent/seal.h"
 #include "base/util.h"
+#include "mountd/parent/seal.h"
 
 void
 seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 
 #include "exports/exports.h"
+#include "exports/submounts.h"
 #include "handle/fhandle.h"
 #include "handle/fhandle_fs.h"
 #include "mountd/mountd.h"
-#include "exports/submounts.h"
 
 /* How files of one export, or of a filesystem inside it, are named. */
 struct seal_export {

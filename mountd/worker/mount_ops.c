@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mount_access.h"
 #include "mountd/mount_list.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
-#include "base/util.h"
 
 /* Reasons of op_mnt's own, beside those of mount_access(); the last is as many
  * as open_failed() has rows. */

@@ -3,9 +3,9 @@
  * The procedures of MOUNT: nothing but rows.
  * Runs in: mountd worker.
  */
+#include "base/util.h"
 #include "mountd/mount.h"
 #include "rpc/server.h"
-#include "base/util.h"
 
 /* clang-format off */
 static const struct rpc_proc mount1[] = {

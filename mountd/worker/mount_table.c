@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mountd/worker/mount_table.h"
 #include "base/name.h"
+#include "mountd/worker/mount_table.h"
 
 struct mount_table *
 mount_table_new(struct exports *ex)

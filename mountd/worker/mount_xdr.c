@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mountd/mount.h"
 #include "base/name.h"
+#include "mountd/mount.h"
 
 #define ENTRY_WORDS 12 /* two words of markers and lengths, and padding */
 #define GROUP_MAX   (2 * INET6_ADDRSTRLEN + 2)

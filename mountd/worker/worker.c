@@ -15,18 +15,18 @@
 
 #include <event2/event.h>
 
-#include "exports/load.h"
-#include "confine/jail.h"
-#include "process/listen.h"
 #include "base/log.h"
+#include "base/util.h"
+#include "confine/jail.h"
+#include "confine/sandbox.h"
+#include "exports/load.h"
 #include "mountd/mount.h"
+#include "mountd/mountd.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
-#include "mountd/mountd.h"
+#include "process/listen.h"
 #include "rpc/pool.h"
 #include "rpc/server.h"
-#include "confine/sandbox.h"
-#include "base/util.h"
 
 #define QUEUE_MAX 64 /* calls that wait for a file thread */
 

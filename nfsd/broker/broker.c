@@ -18,26 +18,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/broker/broker.h"
-#include "nfsd/roles/acl.h"
-#include "nfsd/broker/inode_table.h"
 #include "base/ipc.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/broker/broker.h"
+#include "nfsd/broker/inode_table.h"
+#include "nfsd/roles/acl.h"
 
 _Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "a caller's groups fit");
 _Static_assert(BROKER_SEAL_MAX <= IPC_FDS_MAX, "one message carries them");
 
 struct broker {
 	pthread_mutex_t lock; /* of exports, the pointer */
-	struct fs_exports *exports;
+	struct served_exports *exports;
 	struct fh_keys keys;
-	enum fs_mode mode;
+	enum nfsd_mode mode;
 };
 
 struct broker_channel {
 	struct broker *broker;
-	struct fs_acting acting;
+	struct cred_acting acting;
 	bool started; /* acting belongs to the thread that serves */
 	bool searches; /* closed directories do not stop us */
 	unsigned int bad;
@@ -58,14 +58,14 @@ static const struct {
 
 /* A file by which it can be opened again with other flags. */
 struct source {
-	struct fs_export *export;
+	struct served_export *export;
 	struct fh_plain plain;
 	struct inode_found found; /* not FH_KERNEL */
 	int fd; /* O_PATH */
 };
 
 struct broker *
-broker_new(const struct fh_keys *keys, enum fs_mode mode)
+broker_new(const struct fh_keys *keys, enum nfsd_mode mode)
 {
 	struct broker *b = calloc(1, sizeof(*b));
 
@@ -82,31 +82,31 @@ broker_free(struct broker *b)
 {
 	if (b == NULL)
 		return;
-	fs_exports_done(b->exports);
+	served_done(b->exports);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
 void
-broker_set_exports(struct broker *b, struct fs_exports *x)
+broker_set_exports(struct broker *b, struct served_exports *x)
 {
-	struct fs_exports *old;
+	struct served_exports *old;
 
 	pthread_mutex_lock(&b->lock);
 	old = b->exports;
 	b->exports = x;
 	pthread_mutex_unlock(&b->lock);
-	fs_exports_done(old);
+	served_done(old);
 }
 
-/* The list of now, kept alive until fs_exports_done(). */
-static struct fs_exports *
+/* The list of now, kept alive until served_done(). */
+static struct served_exports *
 exports_now(struct broker *b)
 {
-	struct fs_exports *x;
+	struct served_exports *x;
 
 	pthread_mutex_lock(&b->lock);
-	x = b->exports == NULL ? NULL : fs_exports_use(b->exports);
+	x = b->exports == NULL ? NULL : served_use(b->exports);
 	pthread_mutex_unlock(&b->lock);
 	return x;
 }
@@ -138,11 +138,11 @@ forged(struct broker_channel *c)
 
 /* Tag and export; fills source but its descriptors. */
 static int
-check_handle(struct broker_channel *c, const struct fs_exports *x,
+check_handle(struct broker_channel *c, const struct served_exports *x,
     const struct fh *fh, struct source *s)
 {
 	const struct fh_keys *keys = &c->broker->keys;
-	struct fs_export *e = fs_exports_find(x, fh_export_id(fh));
+	struct served_export *e = served_find(x, fh_export_id(fh));
 
 	if (e == NULL) {
 		errno = ESTALE;
@@ -215,7 +215,7 @@ end_override(void)
 {
 	int saved = errno;
 
-	if (fs_cred_right(CAP_DAC_OVERRIDE, false) == -1)
+	if (cred_right(CAP_DAC_OVERRIDE, false) == -1)
 		fatal("broker: cannot give up an override");
 	errno = saved;
 }
@@ -228,9 +228,9 @@ end_override(void)
 static int
 find_source(const struct broker_channel *c, struct source *s)
 {
-	struct inode_table *table = fs_export_table(s->export);
+	struct inode_table *table = served_table(s->export);
 	bool override =
-	    !c->searches && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
+	    !c->searches && cred_right(CAP_DAC_OVERRIDE, true) != -1;
 	int result = -1;
 
 	if (table != NULL)
@@ -272,17 +272,17 @@ close_source(struct source *s)
  * the exports of a moment ago, so that one more question may be answered.
  */
 static int
-check_user(const struct broker_channel *c, const struct fs_export *e,
+check_user(const struct broker_channel *c, const struct served_export *e,
     const struct broker_open *q)
 {
-	bool good = fs_export_allows_user(e, q->uid) &&
-	    fs_export_allows_group(e, q->gid);
+	bool good =
+	    served_allows_user(e, q->uid) && served_allows_group(e, q->gid);
 	uint32_t i;
 
 	for (i = 0; i < q->ngids; i++)
-		good = good && fs_export_allows_group(e, q->gids[i]);
+		good = good && served_allows_group(e, q->gids[i]);
 	/* Whoever is named in squash mode, nobody acts but us. */
-	if (good || c->broker->mode == FS_SQUASH)
+	if (good || c->broker->mode == MODE_SQUASH)
 		return 0;
 	errno = EAGAIN;
 	return -1;
@@ -291,26 +291,24 @@ check_user(const struct broker_channel *c, const struct fs_export *e,
 static int
 act_as(struct broker_channel *c, const struct broker_open *q)
 {
-	struct fs_cred cred = {
-		.uid = q->uid, .gid = q->gid, .ngids = q->ngids
-	};
+	struct cred cred = { .uid = q->uid, .gid = q->gid, .ngids = q->ngids };
 
 	if (!c->started) {
 		/* Without the right there is nothing to give up. */
-		(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
-		c->searches = fs_cred_right(CAP_DAC_READ_SEARCH, true) != -1;
-		fs_cred_init(&c->acting, c->broker->mode);
+		(void)cred_right(CAP_DAC_OVERRIDE, false);
+		c->searches = cred_right(CAP_DAC_READ_SEARCH, true) != -1;
+		cred_init(&c->acting, c->broker->mode);
 		c->started = true;
 	}
 	memcpy(cred.gids, q->gids, q->ngids * sizeof(cred.gids[0]));
-	return fs_cred_switch(&c->acting, &cred);
+	return cred_switch(&c->acting, &cred);
 }
 
 /* Who is root after squashing does what he likes: by our override. */
 static bool
 is_root(const struct broker_channel *c)
 {
-	return c->broker->mode == FS_ROOT && c->acting.now.uid == 0;
+	return c->broker->mode == MODE_ROOT && c->acting.now.uid == 0;
 }
 
 /*
@@ -331,7 +329,7 @@ open_anyway(const struct source *s, int flags)
 {
 	int fd;
 
-	if (fs_cred_right(CAP_DAC_OVERRIDE, true) == -1) {
+	if (cred_right(CAP_DAC_OVERRIDE, true) == -1) {
 		errno = EACCES;
 		return -1;
 	}
@@ -347,14 +345,14 @@ open_anyway(const struct source *s, int flags)
 static bool
 kernel_lets_read(const struct source *s)
 {
-	int had = fs_cred_right(CAP_DAC_READ_SEARCH, false);
+	int had = cred_right(CAP_DAC_READ_SEARCH, false);
 	bool may;
 
 	if (had == -1)
 		return false;
 	may = syscall(SYS_faccessat2, s->fd, "", R_OK,
 		  AT_EMPTY_PATH | AT_EACCESS) == 0;
-	if (had == 1 && fs_cred_right(CAP_DAC_READ_SEARCH, true) == -1)
+	if (had == 1 && cred_right(CAP_DAC_READ_SEARCH, true) == -1)
 		fatal("broker: cannot take up a right again");
 	return may;
 }
@@ -375,7 +373,7 @@ open_to_read(const struct broker_channel *c, const struct source *s,
 	if (fd == -1 && errno == EACCES)
 		fd = open_anyway(s, flags);
 	if (fd == -1 || is_entitled(c, st) ||
-	    fs_permits(&c->acting, fd, st, any) == FS_ACL_YES ||
+	    acl_permits(&c->acting, fd, st, any) == ACL_YES ||
 	    kernel_lets_read(s))
 		return fd;
 	close(fd);
@@ -433,7 +431,7 @@ open_source_as(struct broker_channel *c, const struct broker_open *q,
 }
 
 static int
-open_checked(struct broker_channel *c, const struct fs_exports *x,
+open_checked(struct broker_channel *c, const struct served_exports *x,
     const struct broker_open *q, uint32_t *readable)
 {
 	struct source s = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
@@ -461,8 +459,7 @@ static int
 link_source(const struct broker_channel *c, const struct source *file,
     int dirfd, const char *name)
 {
-	bool override =
-	    is_root(c) && fs_cred_right(CAP_DAC_OVERRIDE, true) != -1;
+	bool override = is_root(c) && cred_right(CAP_DAC_OVERRIDE, true) != -1;
 	int result;
 
 	if (file->found.dirfd != -1)
@@ -477,7 +474,7 @@ link_source(const struct broker_channel *c, const struct source *file,
 
 /* The kernel decides, under the caller's identity, about both ends. */
 static int
-link_checked(struct broker_channel *c, const struct fs_exports *x,
+link_checked(struct broker_channel *c, const struct served_exports *x,
     const struct broker_link *q, const char *name)
 {
 	struct source file = { .fd = -1, .found = { .fd = -1, .dirfd = -1 } };
@@ -504,7 +501,7 @@ link_checked(struct broker_channel *c, const struct fs_exports *x,
 }
 
 static size_t
-answer_link(struct broker_channel *c, const struct fs_exports *x,
+answer_link(struct broker_channel *c, const struct served_exports *x,
     const struct broker_link *q, const char *name, struct broker_sealed *answer)
 {
 	struct broker_linked a = { 0 };
@@ -519,7 +516,7 @@ answer_link(struct broker_channel *c, const struct fs_exports *x,
 }
 
 static size_t
-answer_open(struct broker_channel *c, const struct fs_exports *x,
+answer_open(struct broker_channel *c, const struct served_exports *x,
     const struct broker_open *q, struct broker_sealed *answer, int *fd)
 {
 	struct broker_opened a = { 0, 0 };
@@ -538,7 +535,7 @@ static int
 seal_one(struct broker *b, const struct source *dir,
     const struct broker_seal *q, int fd, const char *name, struct fh *fh)
 {
-	struct fs_export *e = dir->export;
+	struct served_export *e = dir->export;
 	struct inode_table *table;
 	struct fh_plain plain;
 	struct fh_id id;
@@ -552,7 +549,7 @@ seal_one(struct broker *b, const struct source *dir,
 			errno = EXDEV;
 			return -1;
 		}
-		table = fs_export_table(e);
+		table = served_table(e);
 		if (table == NULL ||
 		    inode_table_identify(table, &dir->plain, name, fd, &id) ==
 			-1)
@@ -578,10 +575,10 @@ next_name(const char **at, size_t *left)
 }
 
 static size_t
-answer_root(struct broker *b, const struct fs_exports *x,
+answer_root(struct broker *b, const struct served_exports *x,
     const struct broker_seal *q, struct broker_sealed *answer)
 {
-	struct fs_export *e = fs_exports_find(x, (uint16_t)q->export_id);
+	struct served_export *e = served_find(x, (uint16_t)q->export_id);
 	struct broker_sealed_one *a = &answer->list[0];
 	struct fh_plain plain;
 
@@ -597,7 +594,7 @@ answer_root(struct broker *b, const struct fs_exports *x,
 }
 
 static size_t
-answer_seal(struct broker_channel *c, const struct fs_exports *x,
+answer_seal(struct broker_channel *c, const struct served_exports *x,
     const struct broker_seal *q, const char *names, const int *fds,
     struct broker_sealed *answer)
 {
@@ -625,7 +622,7 @@ answer_seal(struct broker_channel *c, const struct fs_exports *x,
 }
 
 static size_t
-dispatch_seal(struct broker_channel *c, const struct fs_exports *x,
+dispatch_seal(struct broker_channel *c, const struct served_exports *x,
     const void *data, size_t len, const int *fds, size_t nfds,
     struct broker_sealed *answer)
 {
@@ -646,8 +643,8 @@ dispatch_seal(struct broker_channel *c, const struct fs_exports *x,
 }
 
 static size_t
-dispatch(struct broker_channel *c, const struct fs_exports *x, uint32_t type,
-    const void *data, size_t len, const int *fds, size_t nfds,
+dispatch(struct broker_channel *c, const struct served_exports *x,
+    uint32_t type, const void *data, size_t len, const int *fds, size_t nfds,
     struct broker_sealed *answer, int *fd)
 {
 	struct broker_open open;
@@ -673,17 +670,17 @@ broker_answer(struct broker_channel *c, uint32_t type, const void *data,
     size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
     uint32_t *answer_type, int *fd)
 {
-	struct fs_exports *x = exports_now(c->broker);
+	struct served_exports *x = exports_now(c->broker);
 	size_t n;
 
 	*fd = -1;
 	if (x == NULL || type >= BROKER_OPENED) {
-		fs_exports_done(x);
+		served_done(x);
 		return 0;
 	}
 	*answer_type = type + BROKER_OPENED;
 	n = dispatch(c, x, type, data, len, fds, nfds, answer, fd);
-	fs_exports_done(x);
+	served_done(x);
 	if (c->bad <= BROKER_BAD_MAX)
 		return n;
 	if (*fd != -1)

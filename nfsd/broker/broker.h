@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
-#include "nfsd/broker/proto.h"
 #include "handle/fhandle.h"
+#include "nfsd/broker/proto.h"
 #include "nfsd/roles/cred.h"
 #include "nfsd/roles/served.h"
 
@@ -27,10 +27,10 @@ struct broker_channel;
 struct broker_client;
 
 /* Never NULL. The keys are copied. */
-struct broker *broker_new(const struct fh_keys *, enum fs_mode);
+struct broker *broker_new(const struct fh_keys *, enum nfsd_mode);
 void broker_free(struct broker *);
 /* Swaps the exports in; takes over one use. */
-void broker_set_exports(struct broker *, struct fs_exports *);
+void broker_set_exports(struct broker *, struct served_exports *);
 
 /* State of one channel, for the thread that serves it. NULL: no memory. */
 struct broker_channel *broker_channel_new(struct broker *);

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/broker/inode_table.h"
 #include "base/log.h"
+#include "nfsd/broker/inode_table.h"
 
 #define WALK_CUT 0x77616c6bu /* key of a log line */
 #define NONE	 UINT32_MAX

@@ -15,13 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/broker/broker.h"
-#include "nfsd/roles/intake.h"
-#include "confine/jail.h"
 #include "base/log.h"
-#include "nfsd/nfsd.h"
-#include "confine/sandbox.h"
 #include "base/util.h"
+#include "confine/jail.h"
+#include "confine/sandbox.h"
+#include "nfsd/broker/broker.h"
+#include "nfsd/nfsd.h"
+#include "nfsd/roles/intake.h"
 
 #define STACK	  (512 * 1024) /* the inode table keeps paths on it */
 #define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
@@ -62,9 +62,9 @@ static const struct {
 	const int *caps;
 	size_t ncaps;
 } modes[] = {
-	[FS_SQUASH] = { squash_caps, nitems(squash_caps) },
-	[FS_MULTI] = { multi_caps, nitems(multi_caps) },
-	[FS_ROOT] = { multi_caps, nitems(multi_caps) },
+	[MODE_SQUASH] = { squash_caps, nitems(squash_caps) },
+	[MODE_MULTI] = { multi_caps, nitems(multi_caps) },
+	[MODE_ROOT] = { multi_caps, nitems(multi_caps) },
 };
 
 /* A channel that waits for a thread. */
@@ -159,7 +159,7 @@ start_threads(void)
 }
 
 static void
-set_exports(struct fs_exports *x)
+set_exports(struct served_exports *x)
 {
 	broker_set_exports(self.broker, x);
 }
@@ -238,7 +238,7 @@ nfsd_broker(struct role *role)
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);
 	sandbox_enter(&box);
-	(void)fs_cred_right(CAP_DAC_OVERRIDE, false);
+	(void)cred_right(CAP_DAC_OVERRIDE, false);
 	start_threads();
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)

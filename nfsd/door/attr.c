@@ -13,7 +13,7 @@
 #include "nfsd/door/state.h"
 
 enum nfsstat
-fs_stat(struct fs_obj *obj, struct stat *st)
+door_stat(struct door_obj *obj, struct stat *st)
 {
 	return fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
 }
@@ -46,22 +46,23 @@ fold32(uint64_t fileid)
  * own; the root of another export belongs to that.
  */
 static uint64_t
-fsid_of(const struct fs_obj *obj, dev_t dev)
+fsid_of(const struct door_obj *obj, dev_t dev)
 {
-	const struct fs_exports *x = atomic_load(&obj->thread->exports);
-	const struct fs_export *e = obj->export, *other;
+	const struct served_exports *x = atomic_load(&obj->thread->exports);
+	const struct served_export *e = obj->export, *other;
 
 	if (dev == e->dev)
 		return e->fsid;
-	if ((dev & ~(dev_t)UINT16_MAX) == FS_EXPORT_DEV) {
-		other = fs_exports_find(x, (uint16_t)dev);
+	if ((dev & ~(dev_t)UINT16_MAX) == DOOR_EXPORT_DEV) {
+		other = served_find(x, (uint16_t)dev);
 		return other == NULL ? e->fsid : other->fsid;
 	}
 	return e->fsid ^ (uint64_t)dev << 16;
 }
 
 void
-fs_attr(const struct fs_obj *obj, const struct stat *st, struct nfs_attr *attr)
+door_attr(const struct door_obj *obj, const struct stat *st,
+    struct nfs_attr *attr)
 {
 	attr->type = type_of(st->st_mode);
 	attr->mode = st->st_mode & 07777;
@@ -98,13 +99,13 @@ choose(void)
 }
 
 void
-fs_share_verifier(_Atomic uint64_t *shared)
+door_share_verifier(_Atomic uint64_t *shared)
 {
 	verifier = shared;
 }
 
 uint64_t
-fs_write_verifier(void)
+door_write_verifier(void)
 {
 	uint64_t now = atomic_load(verifier), fresh;
 
@@ -117,7 +118,7 @@ fs_write_verifier(void)
 }
 
 void
-fs_writeback_failed(void)
+door_writeback_failed(void)
 {
 	atomic_store(verifier, choose());
 }

@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/broker/broker.h"
-#include "nfsd/broker/inode_table.h"
 #include "base/ipc.h"
 #include "base/log.h"
+#include "nfsd/broker/broker.h"
+#include "nfsd/broker/inode_table.h"
 
 struct broker_client {
 	pthread_mutex_t lock; /* of fd, for broker_client_replace() */

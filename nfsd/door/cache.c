@@ -11,46 +11,46 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/cache.h"
-#include "nfsd/door/janitor.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/door/cache.h"
+#include "nfsd/door/janitor.h"
 
 #define NONE	      UINT32_MAX
 #define CHUNK	      1024 /* entries allocated together */
-#define CHUNKS	      (FS_CACHE_FILES_MAX / CHUNK)
+#define CHUNKS	      (CACHE_FILES_MAX / CHUNK)
 #define SWEEP_SHARE   16 /* of the entries are looked at each second */
 #define EVICT_ROOM    8 /* descriptors closed together */
 #define SHARE_AT_ONCE 512 /* files closed for others at a time */
 #define AHEAD_AFTER   8 /* unknown names; then the others are looked at */
 
-struct fs_cache {
+struct cache {
 	pthread_mutex_t lock;
-	struct fs_entry *chunks[CHUNKS];
+	struct cache_entry *chunks[CHUNKS];
 	uint32_t n, max; /* entries made, limit */
 	uint32_t free; /* chain through next_fh */
 	uint32_t hand, sweep_at, now;
 	size_t files, files_max;
 	uint32_t *by_fh, *by_file;
 	uint32_t mask;
-	struct fs_janitor *janitor;
-	struct fs_cache_stats stats;
+	struct janitor *janitor;
+	struct cache_stats stats;
 };
 
 /* Descriptors to close when the lock is given up. */
 struct closing {
-	int fds[EVICT_ROOM * FS_SLOTS];
+	int fds[EVICT_ROOM * CACHE_SLOTS];
 	size_t n;
 };
 
-static struct fs_entry *
-entry(struct fs_cache *c, uint32_t i)
+static struct cache_entry *
+entry(struct cache *c, uint32_t i)
 {
 	return &c->chunks[i / CHUNK][i % CHUNK];
 }
 
 static uint32_t *
-chain_fh(struct fs_cache *c, const struct fh *fh)
+chain_fh(struct cache *c, const struct fh *fh)
 {
 	uint64_t w[FH_SIZE / 8];
 
@@ -61,23 +61,23 @@ chain_fh(struct fs_cache *c, const struct fh *fh)
 }
 
 static uint32_t *
-chain_file(struct fs_cache *c, dev_t dev, ino_t ino)
+chain_file(struct cache *c, dev_t dev, ino_t ino)
 {
 	uint64_t h = hash_mix((uint64_t)ino ^ hash_mix((uint64_t)dev));
 
 	return &c->by_file[h & c->mask];
 }
 
-struct fs_cache *
-fs_cache_new(size_t files)
+struct cache *
+cache_new(size_t files)
 {
-	struct fs_cache *c = calloc(1, sizeof(*c));
+	struct cache *c = calloc(1, sizeof(*c));
 	size_t i, chains = 64;
 
-	if (files < FS_CACHE_FILES_MIN)
-		files = FS_CACHE_FILES_MIN;
-	if (files > FS_CACHE_FILES_MAX)
-		files = FS_CACHE_FILES_MAX;
+	if (files < CACHE_FILES_MIN)
+		files = CACHE_FILES_MIN;
+	if (files > CACHE_FILES_MAX)
+		files = CACHE_FILES_MAX;
 	while (chains < files)
 		chains *= 2;
 	if (c == NULL ||
@@ -87,7 +87,7 @@ fs_cache_new(size_t files)
 	for (i = 0; i < chains; i++)
 		c->by_fh[i] = c->by_file[i] = NONE;
 	pthread_mutex_init(&c->lock, NULL);
-	c->janitor = fs_janitor_new(FS_CACHE_FILES_MAX);
+	c->janitor = janitor_new(CACHE_FILES_MAX);
 	c->mask = (uint32_t)(chains - 1);
 	c->files_max = files;
 	c->max = (uint32_t)files;
@@ -103,7 +103,7 @@ close_all(struct closing *closing)
 }
 
 void
-fs_cache_free(struct fs_cache *c)
+cache_free(struct cache *c)
 {
 	uint32_t i;
 	int slot;
@@ -111,21 +111,21 @@ fs_cache_free(struct fs_cache *c)
 	if (c == NULL)
 		return;
 	for (i = 0; i < c->n; i++)
-		for (slot = 0; slot < FS_SLOTS; slot++)
+		for (slot = 0; slot < CACHE_SLOTS; slot++)
 			if (entry(c, i)->used && entry(c, i)->fds[slot] != -1)
 				close(entry(c, i)->fds[slot]);
 	for (i = 0; i < CHUNKS; i++)
 		free(c->chunks[i]);
 	free(c->by_fh);
 	free(c->by_file);
-	fs_janitor_free(c->janitor);
+	janitor_free(c->janitor);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 /* Out of both chains; found no more. */
 static void
-unchain(struct fs_cache *c, struct fs_entry *e, uint32_t i)
+unchain(struct cache *c, struct cache_entry *e, uint32_t i)
 {
 	uint32_t *link;
 
@@ -143,15 +143,15 @@ unchain(struct fs_cache *c, struct fs_entry *e, uint32_t i)
 
 /* Nobody holds it and it is in no chain: its descriptors go. */
 static void
-recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
+recycle(struct cache *c, struct cache_entry *e, uint32_t i,
     struct closing *closing)
 {
 	int slot;
 
-	for (slot = 0; slot < FS_SLOTS; slot++)
+	for (slot = 0; slot < CACHE_SLOTS; slot++)
 		if (e->fds[slot] != -1) {
 			if (!e->slow ||
-			    !fs_janitor_leave(c->janitor, e->fds[slot]))
+			    !janitor_leave(c->janitor, e->fds[slot]))
 				closing->fds[closing->n++] = e->fds[slot];
 			e->fds[slot] = -1;
 			c->files--;
@@ -163,9 +163,9 @@ recycle(struct fs_cache *c, struct fs_entry *e, uint32_t i,
 
 /* The clock's hand closes up to n entries nobody holds. */
 static size_t
-evict(struct fs_cache *c, size_t n, struct closing *closing)
+evict(struct cache *c, size_t n, struct closing *closing)
 {
-	struct fs_entry *e;
+	struct cache_entry *e;
 	size_t done = 0;
 	uint32_t i, steps = c->n * 2;
 
@@ -190,15 +190,15 @@ evict(struct fs_cache *c, size_t n, struct closing *closing)
 }
 
 static uint32_t
-fresh(struct fs_cache *c, struct closing *closing)
+fresh(struct cache *c, struct closing *closing)
 {
 	uint32_t i;
 
 	if (c->free == NONE && c->n < c->max) {
 		if (c->chunks[c->n / CHUNK] == NULL)
 			c->chunks[c->n / CHUNK] =
-			    aligned_alloc(_Alignof(struct fs_entry),
-				CHUNK * sizeof(struct fs_entry));
+			    aligned_alloc(_Alignof(struct cache_entry),
+				CHUNK * sizeof(struct cache_entry));
 		if (c->chunks[c->n / CHUNK] != NULL)
 			return c->n++;
 	}
@@ -210,7 +210,7 @@ fresh(struct fs_cache *c, struct closing *closing)
 }
 
 static uint32_t
-index_of(struct fs_cache *c, const struct fs_entry *e)
+index_of(struct cache *c, const struct cache_entry *e)
 {
 	uint32_t i;
 
@@ -222,8 +222,8 @@ index_of(struct fs_cache *c, const struct fs_entry *e)
 }
 
 /* With the lock held. */
-static struct fs_entry *
-find(struct fs_cache *c, const struct fh *fh)
+static struct cache_entry *
+find(struct cache *c, const struct fh *fh)
 {
 	uint32_t i = *chain_fh(c, fh);
 
@@ -234,7 +234,7 @@ find(struct fs_cache *c, const struct fh *fh)
 
 /* Out of the chains; at once gone when nobody holds it. */
 static void
-drop(struct fs_cache *c, struct fs_entry *e, struct closing *closing)
+drop(struct cache *c, struct cache_entry *e, struct closing *closing)
 {
 	uint32_t i = index_of(c, e);
 
@@ -244,18 +244,18 @@ drop(struct fs_cache *c, struct fs_entry *e, struct closing *closing)
 }
 
 static void
-hold(struct fs_cache *c, struct fs_entry *e)
+hold(struct cache *c, struct cache_entry *e)
 {
 	e->refs++;
 	e->recent = true;
 	e->born = c->now;
 }
 
-struct fs_entry *
-fs_cache_find(struct fs_cache *c, const struct fh *fh, uint32_t generation)
+struct cache_entry *
+cache_find(struct cache *c, const struct fh *fh, uint32_t generation)
 {
 	struct closing closing = { .n = 0 };
-	struct fs_entry *e;
+	struct cache_entry *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = find(c, fh);
@@ -274,7 +274,7 @@ fs_cache_find(struct fs_cache *c, const struct fh *fh, uint32_t generation)
 }
 
 static void
-set_fd(struct fs_cache *c, struct fs_entry *e, int fd, enum fs_slot slot,
+set_fd(struct cache *c, struct cache_entry *e, int fd, enum cache_slot slot,
     bool write_reads, struct closing *closing)
 {
 	if (e->fds[slot] != -1) {
@@ -282,17 +282,17 @@ set_fd(struct fs_cache *c, struct fs_entry *e, int fd, enum fs_slot slot,
 		return;
 	}
 	e->fds[slot] = fd;
-	if (slot == FS_SLOT_WRITE)
+	if (slot == CACHE_SLOT_WRITE)
 		e->write_reads = write_reads;
 	c->files++;
 }
 
-static struct fs_entry *
-make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
+static struct cache_entry *
+make(struct cache *c, const struct fh *fh, const struct stat *st,
     struct closing *closing)
 {
 	uint32_t i = fresh(c, closing), *link;
-	struct fs_entry *e;
+	struct cache_entry *e;
 
 	if (i == NONE)
 		return NULL;
@@ -314,12 +314,12 @@ make(struct fs_cache *c, const struct fh *fh, const struct stat *st,
 	return e;
 }
 
-struct fs_entry *
-fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
-    const struct stat *st, int fd, enum fs_slot slot, unsigned int flags)
+struct cache_entry *
+cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
+    const struct stat *st, int fd, enum cache_slot slot, unsigned int flags)
 {
 	struct closing closing = { .n = 0 }, gone = { .n = 0 };
-	struct fs_entry *e;
+	struct cache_entry *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = find(c, fh);
@@ -335,8 +335,8 @@ fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
 	else {
 		hold(c, e);
 		e->generation = generation;
-		e->slow = (flags & FS_CACHE_SLOW) != 0;
-		set_fd(c, e, fd, slot, (flags & FS_CACHE_READS) != 0, &closing);
+		e->slow = (flags & CACHE_SLOW) != 0;
+		set_fd(c, e, fd, slot, (flags & CACHE_READS) != 0, &closing);
 		if (c->files > c->files_max && closing.n == 0)
 			(void)evict(c, 2, &closing);
 	}
@@ -347,8 +347,8 @@ fs_cache_add(struct fs_cache *c, const struct fh *fh, uint32_t generation,
 }
 
 void
-fs_cache_add_fd(struct fs_cache *c, struct fs_entry *e, int fd,
-    enum fs_slot slot, bool write_reads)
+cache_add_fd(struct cache *c, struct cache_entry *e, int fd,
+    enum cache_slot slot, bool write_reads)
 {
 	struct closing closing = { .n = 0 };
 
@@ -362,30 +362,30 @@ fs_cache_add_fd(struct fs_cache *c, struct fs_entry *e, int fd,
 
 /* Any will do; one was there when the entry was made, and it stays. */
 static int
-path_fd(const struct fs_entry *e)
+path_fd(const struct cache_entry *e)
 {
-	if (e->fds[FS_SLOT_PATH] != -1)
-		return e->fds[FS_SLOT_PATH];
-	return e->fds[FS_SLOT_READ] != -1 ? e->fds[FS_SLOT_READ] :
-					    e->fds[FS_SLOT_WRITE];
+	if (e->fds[CACHE_SLOT_PATH] != -1)
+		return e->fds[CACHE_SLOT_PATH];
+	return e->fds[CACHE_SLOT_READ] != -1 ? e->fds[CACHE_SLOT_READ] :
+					       e->fds[CACHE_SLOT_WRITE];
 }
 
 int
-fs_cache_fd(struct fs_cache *c, const struct fs_entry *e, enum fs_slot slot)
+cache_fd(struct cache *c, const struct cache_entry *e, enum cache_slot slot)
 {
 	int fd;
 
 	pthread_mutex_lock(&c->lock);
-	fd = slot == FS_SLOT_PATH ? path_fd(e) : e->fds[slot];
-	if (fd == -1 && slot == FS_SLOT_READ && e->write_reads)
-		fd = e->fds[FS_SLOT_WRITE];
+	fd = slot == CACHE_SLOT_PATH ? path_fd(e) : e->fds[slot];
+	if (fd == -1 && slot == CACHE_SLOT_READ && e->write_reads)
+		fd = e->fds[CACHE_SLOT_WRITE];
 	pthread_mutex_unlock(&c->lock);
 	return fd;
 }
 
 /* Closes the descriptors to list by that are from before a change. */
 static void
-drop_streams(struct fs_cache *c, struct fs_entry *e,
+drop_streams(struct cache *c, struct cache_entry *e,
     const struct timespec *ctime, struct closing *closing)
 {
 	size_t i;
@@ -393,40 +393,40 @@ drop_streams(struct fs_cache *c, struct fs_entry *e,
 	if (same_time(&e->listed, ctime))
 		return;
 	e->listed = *ctime;
-	for (i = FS_SLOT_LIST; i < FS_SLOTS; i++) {
+	for (i = CACHE_SLOT_LIST; i < CACHE_SLOTS; i++) {
 		if (e->fds[i] == -1)
 			continue;
-		if (!e->slow || !fs_janitor_leave(c->janitor, e->fds[i]))
+		if (!e->slow || !janitor_leave(c->janitor, e->fds[i]))
 			closing->fds[closing->n++] = e->fds[i];
 		e->fds[i] = -1;
 		c->files--;
 	}
 }
 
-/* Which of the descriptors to list by; FS_STREAMS: a new one. */
+/* Which of the descriptors to list by; CACHE_STREAMS: a new one. */
 static size_t
-choose_stream(const struct fs_entry *e, uint64_t want)
+choose_stream(const struct cache_entry *e, uint64_t want)
 {
-	size_t i, open = 0, any = FS_STREAMS, done = FS_STREAMS;
+	size_t i, open = 0, any = CACHE_STREAMS, done = CACHE_STREAMS;
 
-	for (i = 0; i < FS_STREAMS; i++) {
-		if (e->fds[FS_SLOT_LIST + i] == -1)
+	for (i = 0; i < CACHE_STREAMS; i++) {
+		if (e->fds[CACHE_SLOT_LIST + i] == -1)
 			continue;
 		if (e->at[i] == want)
 			return i;
-		if (e->at[i] == FS_ANYWHERE)
+		if (e->at[i] == DOOR_ANYWHERE)
 			done = i;
 		any = i;
 		open++;
 	}
-	if (done != FS_STREAMS)
+	if (done != CACHE_STREAMS)
 		return done;
-	return open + e->lent < FS_STREAMS ? FS_STREAMS : any;
+	return open + e->lent < CACHE_STREAMS ? CACHE_STREAMS : any;
 }
 
 int
-fs_cache_lend(struct fs_cache *c, struct fs_entry *e,
-    const struct timespec *ctime, uint64_t want, uint64_t *at)
+cache_lend(struct cache *c, struct cache_entry *e, const struct timespec *ctime,
+    uint64_t want, uint64_t *at)
 {
 	struct closing closing = { .n = 0 };
 	int fd = -1;
@@ -435,10 +435,10 @@ fs_cache_lend(struct fs_cache *c, struct fs_entry *e,
 	pthread_mutex_lock(&c->lock);
 	drop_streams(c, e, ctime, &closing);
 	i = choose_stream(e, want);
-	if (i < FS_STREAMS) {
-		fd = e->fds[FS_SLOT_LIST + i];
+	if (i < CACHE_STREAMS) {
+		fd = e->fds[CACHE_SLOT_LIST + i];
 		*at = e->at[i];
-		e->fds[FS_SLOT_LIST + i] = -1;
+		e->fds[CACHE_SLOT_LIST + i] = -1;
 		c->files--;
 	}
 	e->lent++;
@@ -448,7 +448,7 @@ fs_cache_lend(struct fs_cache *c, struct fs_entry *e,
 }
 
 void
-fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd,
+cache_return(struct cache *c, struct cache_entry *e, int fd,
     const struct timespec *ctime, uint64_t at)
 {
 	struct closing closing = { .n = 0 };
@@ -458,10 +458,10 @@ fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd,
 	e->lent--;
 	if (fd != -1)
 		drop_streams(c, e, ctime, &closing);
-	while (i < FS_STREAMS && e->fds[FS_SLOT_LIST + i] != -1)
+	while (i < CACHE_STREAMS && e->fds[CACHE_SLOT_LIST + i] != -1)
 		i++;
-	if (fd != -1 && i < FS_STREAMS) {
-		set_fd(c, e, fd, (enum fs_slot)(FS_SLOT_LIST + i), false,
+	if (fd != -1 && i < CACHE_STREAMS) {
+		set_fd(c, e, fd, (enum cache_slot)(CACHE_SLOT_LIST + i), false,
 		    &closing);
 		e->at[i] = at;
 		if (c->files > c->files_max)
@@ -473,14 +473,14 @@ fs_cache_return(struct fs_cache *c, struct fs_entry *e, int fd,
 }
 
 static void
-release(struct fs_cache *c, struct fs_entry *e, struct closing *closing)
+release(struct cache *c, struct cache_entry *e, struct closing *closing)
 {
 	if (--e->refs == 0 && e->dropped)
 		recycle(c, e, index_of(c, e), closing);
 }
 
 void
-fs_cache_release(struct fs_cache *c, struct fs_entry *e)
+cache_release(struct cache *c, struct cache_entry *e)
 {
 	struct closing closing = { .n = 0 };
 
@@ -491,7 +491,7 @@ fs_cache_release(struct fs_cache *c, struct fs_entry *e)
 }
 
 void
-fs_cache_release_files(struct fs_cache *c, const struct fs_held *list, size_t n)
+cache_release_files(struct cache *c, const struct cache_held *list, size_t n)
 {
 	struct closing closing = { .n = 0 };
 	size_t i;
@@ -500,7 +500,7 @@ fs_cache_release_files(struct fs_cache *c, const struct fs_held *list, size_t n)
 	for (i = 0; i < n; i++) {
 		if (list[i].entry != NULL)
 			release(c, list[i].entry, &closing);
-		if (closing.n + FS_SLOTS > nitems(closing.fds)) {
+		if (closing.n + CACHE_SLOTS > nitems(closing.fds)) {
 			pthread_mutex_unlock(&c->lock);
 			close_all(&closing);
 			pthread_mutex_lock(&c->lock);
@@ -511,7 +511,7 @@ fs_cache_release_files(struct fs_cache *c, const struct fs_held *list, size_t n)
 }
 
 void
-fs_cache_drop(struct fs_cache *c, struct fs_entry *e)
+cache_drop(struct cache *c, struct cache_entry *e)
 {
 	struct closing closing = { .n = 0 };
 
@@ -522,15 +522,15 @@ fs_cache_drop(struct fs_cache *c, struct fs_entry *e)
 }
 
 void
-fs_cache_forget(struct fs_cache *c, dev_t dev, ino_t ino)
+cache_forget(struct cache *c, dev_t dev, ino_t ino)
 {
 	struct closing closing = { .n = 0 };
-	struct fs_entry *e;
+	struct cache_entry *e;
 	uint32_t i;
 
 	pthread_mutex_lock(&c->lock);
 	i = *chain_file(c, dev, ino);
-	while (i != NONE && closing.n + FS_SLOTS <= nitems(closing.fds)) {
+	while (i != NONE && closing.n + CACHE_SLOTS <= nitems(closing.fds)) {
 		e = entry(c, i);
 		i = e->next_file;
 		if (e->ino == ino && e->dev == dev)
@@ -541,11 +541,11 @@ fs_cache_forget(struct fs_cache *c, dev_t dev, ino_t ino)
 }
 
 /* The entry of a file, in this export and dialect, or NULL. */
-static struct fs_entry *
-find_file(struct fs_cache *c, uint32_t generation, uint16_t export_id,
-    bool utf16, dev_t dev, ino_t ino)
+static struct cache_entry *
+find_file(struct cache *c, uint32_t generation, uint16_t export_id, bool utf16,
+    dev_t dev, ino_t ino)
 {
-	struct fs_entry *e;
+	struct cache_entry *e;
 	uint32_t i;
 
 	for (i = *chain_file(c, dev, ino); i != NONE; i = e->next_file) {
@@ -562,10 +562,10 @@ find_file(struct fs_cache *c, uint32_t generation, uint16_t export_id,
 }
 
 void
-fs_cache_hold_files(struct fs_cache *c, uint32_t generation, uint16_t export_id,
-    bool utf16, dev_t dev, struct fs_held *list, size_t n)
+cache_hold_files(struct cache *c, uint32_t generation, uint16_t export_id,
+    bool utf16, dev_t dev, struct cache_held *list, size_t n)
 {
-	struct fs_entry *e;
+	struct cache_entry *e;
 	uint32_t first;
 	size_t i;
 
@@ -591,7 +591,7 @@ fs_cache_hold_files(struct fs_cache *c, uint32_t generation, uint16_t export_id,
 }
 
 bool
-fs_cache_has_room(struct fs_cache *c, size_t n)
+cache_has_room(struct cache *c, size_t n)
 {
 	bool room;
 
@@ -602,10 +602,10 @@ fs_cache_has_room(struct fs_cache *c, size_t n)
 }
 
 bool
-fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
+cache_handle(struct cache *c, uint32_t generation, uint16_t export_id,
     bool utf16, dev_t dev, ino_t ino, struct fh *fh)
 {
-	const struct fs_entry *e;
+	const struct cache_entry *e;
 
 	pthread_mutex_lock(&c->lock);
 	e = find_file(c, generation, export_id, utf16, dev, ino);
@@ -616,8 +616,7 @@ fs_cache_handle(struct fs_cache *c, uint32_t generation, uint16_t export_id,
 }
 
 bool
-fs_cache_ahead(struct fs_cache *c, struct fs_entry *e, bool begin,
-    uint64_t *from)
+cache_ahead(struct cache *c, struct cache_entry *e, bool begin, uint64_t *from)
 {
 	bool due;
 
@@ -625,7 +624,7 @@ fs_cache_ahead(struct fs_cache *c, struct fs_entry *e, bool begin,
 	if (e->misses < AHEAD_AFTER)
 		e->misses++;
 	due = e->misses == AHEAD_AFTER && !e->ahead_busy &&
-	    e->ahead != FS_ANYWHERE;
+	    e->ahead != DOOR_ANYWHERE;
 	*from = e->ahead;
 	if (due && begin)
 		e->ahead_busy = true;
@@ -634,7 +633,7 @@ fs_cache_ahead(struct fs_cache *c, struct fs_entry *e, bool begin,
 }
 
 void
-fs_cache_ahead_done(struct fs_cache *c, struct fs_entry *e, uint64_t at)
+cache_ahead_done(struct cache *c, struct cache_entry *e, uint64_t at)
 {
 	pthread_mutex_lock(&c->lock);
 	e->ahead_busy = false;
@@ -643,35 +642,35 @@ fs_cache_ahead_done(struct fs_cache *c, struct fs_entry *e, uint64_t at)
 }
 
 bool
-fs_cache_granted(struct fs_cache *c, const struct fs_entry *e, uint64_t caller,
+cache_granted(struct cache *c, const struct cache_entry *e, uint64_t caller,
     const struct timespec *ctime, int asked, int *granted)
 {
 	bool known;
 
 	pthread_mutex_lock(&c->lock);
-	known = fs_grant_find(e->grants, caller, ctime, asked, granted);
+	known = grant_find(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
 	return known;
 }
 
 void
-fs_cache_grant(struct fs_cache *c, struct fs_entry *e, uint64_t caller,
+cache_grant(struct cache *c, struct cache_entry *e, uint64_t caller,
     const struct timespec *ctime, int asked, int granted)
 {
 	pthread_mutex_lock(&c->lock);
-	fs_grant_note(e->grants, caller, ctime, asked, granted);
+	grant_note(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
 }
 
 void
-fs_cache_share(struct fs_cache *c, size_t files)
+cache_set_limit(struct cache *c, size_t files)
 {
 	struct closing closing = { .n = 0 };
 	unsigned int left = SHARE_AT_ONCE;
 	bool over;
 
-	if (files < FS_CACHE_FILES_MIN)
-		files = FS_CACHE_FILES_MIN;
+	if (files < CACHE_FILES_MIN)
+		files = CACHE_FILES_MIN;
 	do {
 		pthread_mutex_lock(&c->lock);
 		c->files_max = files < c->max ? files : c->max;
@@ -682,7 +681,7 @@ fs_cache_share(struct fs_cache *c, size_t files)
 }
 
 size_t
-fs_cache_evict(struct fs_cache *c, size_t n)
+cache_evict(struct cache *c, size_t n)
 {
 	struct closing closing = { .n = 0 };
 	size_t done = 0, more;
@@ -699,21 +698,21 @@ fs_cache_evict(struct fs_cache *c, size_t n)
 
 /* Is the file gone, or has nobody asked for it for a while? */
 static bool
-is_over(struct fs_cache *c, struct fs_entry *e)
+is_over(struct cache *c, struct cache_entry *e)
 {
 	struct stat st;
 	int fd;
 
-	if (c->now - e->born > FS_CACHE_IDLE_S)
+	if (c->now - e->born > CACHE_IDLE_S)
 		return true;
-	fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+	fd = cache_fd(c, e, CACHE_SLOT_PATH);
 	return fd != -1 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
 void
-fs_cache_sweep(struct fs_cache *c)
+cache_sweep(struct cache *c)
 {
-	struct fs_entry *e;
+	struct cache_entry *e;
 	uint32_t left, i;
 
 	pthread_mutex_lock(&c->lock);
@@ -727,21 +726,21 @@ fs_cache_sweep(struct fs_cache *c)
 		e->refs++;
 		pthread_mutex_unlock(&c->lock);
 		if (is_over(c, e))
-			fs_cache_drop(c, e);
-		fs_cache_release(c, e);
+			cache_drop(c, e);
+		cache_release(c, e);
 		pthread_mutex_lock(&c->lock);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
 
 void
-fs_cache_start_janitor(struct fs_cache *c, void (*chore)(void *), void *arg)
+cache_start_janitor(struct cache *c, void (*chore)(void *), void *arg)
 {
-	fs_janitor_start(c->janitor, chore, arg);
+	janitor_start(c->janitor, chore, arg);
 }
 
 void
-fs_cache_stats(struct fs_cache *c, struct fs_cache_stats *stats)
+cache_stats(struct cache *c, struct cache_stats *stats)
 {
 	pthread_mutex_lock(&c->lock);
 	*stats = c->stats;

@@ -16,18 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/roles/acl.h"
-#include "nfsd/door/state.h"
-#include "nfsd/door/list.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/door/list.h"
+#include "nfsd/door/state.h"
+#include "nfsd/roles/acl.h"
 
-#define FS_NO_FILES 0x66696c6573u /* key of a log line */
+#define DOOR_NO_FILES 0x66696c6573u /* key of a log line */
 
-struct fs *
-fs_new(const struct fs_settings *settings)
+struct door *
+door_new(const struct door_settings *settings)
 {
-	struct fs *fs = calloc(1, sizeof(*fs));
+	struct door *fs = calloc(1, sizeof(*fs));
 	unsigned int i;
 
 	if (fs == NULL)
@@ -36,11 +36,11 @@ fs_new(const struct fs_settings *settings)
 	fs->mode = settings->mode;
 	fs->mknod = settings->mknod;
 	fs->key = settings->key;
-	fs->nthreads = settings->threads > FS_THREADS_MAX ? FS_THREADS_MAX :
-							    settings->threads;
-	fs->cache = fs_cache_new(settings->files);
-	fs->notes = fs_notes_new(settings->notes);
-	fs->listings = fs_listings_new();
+	fs->nthreads = settings->threads > DOOR_THREADS_MAX ? DOOR_THREADS_MAX :
+							      settings->threads;
+	fs->cache = cache_new(settings->files);
+	fs->notes = handle_cache_new(settings->notes);
+	fs->listings = listings_new();
 	for (i = 0; i <= fs->nthreads; i++) {
 		fs->threads[i].fs = fs;
 		fs->threads[i].index = i;
@@ -50,58 +50,59 @@ fs_new(const struct fs_settings *settings)
 }
 
 void
-fs_free(struct fs *fs)
+door_free(struct door *fs)
 {
 	unsigned int i;
 
 	if (fs == NULL)
 		return;
 	for (i = 0; i <= fs->nthreads; i++) {
-		fs_exports_done(atomic_load(&fs->threads[i].exports));
+		served_done(atomic_load(&fs->threads[i].exports));
 		broker_client_free(fs->threads[i].broker);
 	}
-	fs_cache_free(fs->cache);
-	fs_notes_free(fs->notes);
-	fs_listings_free(fs->listings);
-	fs_exports_done(fs->exports);
+	cache_free(fs->cache);
+	handle_cache_free(fs->notes);
+	listings_free(fs->listings);
+	served_done(fs->exports);
 	pthread_mutex_destroy(&fs->lock);
 	free(fs);
 }
 
 void
-fs_set_exports(struct fs *fs, struct fs_exports *x)
+door_set_exports(struct door *fs, struct served_exports *x)
 {
-	struct fs_exports *old;
+	struct served_exports *old;
 
 	pthread_mutex_lock(&fs->lock);
 	old = fs->exports;
 	fs->exports = x;
 	atomic_store(&fs->generation, x->generation);
 	pthread_mutex_unlock(&fs->lock);
-	fs_exports_done(old);
+	served_done(old);
 }
 
 void
-fs_set_broker(struct fs *fs, unsigned int thread, struct broker_client *client)
+door_set_broker(struct door *fs, unsigned int thread,
+    struct broker_client *client)
 {
 	fs->threads[thread].broker = client;
 }
 
-struct fs_thread *
-fs_thread(struct fs *fs, unsigned int index)
+struct door_thread *
+door_thread(struct door *fs, unsigned int index)
 {
 	return &fs->threads[index <= fs->nthreads ? index : 0];
 }
 
 void
-fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
+door_note_latency(struct door_thread *t, uint64_t now_ns, uint64_t ns)
 {
-	struct fs *fs = t->fs;
+	struct door *fs = t->fs;
 
 	struct rusage usage;
 	long reads;
 
-	if (ns < FS_SLOW_NS || t->export == NULL ||
+	if (ns < DOOR_SLOW_NS || t->export == NULL ||
 	    getrusage(RUSAGE_THREAD, &usage) == -1)
 		return;
 	/*
@@ -112,47 +113,47 @@ fs_took(struct fs_thread *t, uint64_t now_ns, uint64_t ns)
 	fs->reads = usage.ru_inblock;
 	if (reads == 0)
 		return;
-	if (now_ns - fs->strikes_since > FS_STRIKE_NS) {
+	if (now_ns - fs->strikes_since > DOOR_STRIKE_NS) {
 		fs->strikes_since = now_ns;
 		fs->strikes = 0;
 	}
-	if (++fs->strikes >= FS_SLOW_STRIKES)
-		atomic_store(&t->export->slow_until, now_ns + FS_SLOW_FOR_NS);
+	if (++fs->strikes >= DOOR_SLOW_STRIKES)
+		atomic_store(&t->export->slow_until, now_ns + DOOR_SLOW_FOR_NS);
 }
 
 static unsigned int
-open_now(struct fs_thread *t)
+open_now(struct door_thread *t)
 {
 	return atomic_load_explicit(&t->open, memory_order_relaxed);
 }
 
 /* Only its thread counts, so that it need not be one step. */
 static void
-set_open(struct fs_thread *t, unsigned int n)
+set_open(struct door_thread *t, unsigned int n)
 {
 	atomic_store_explicit(&t->open, n, memory_order_relaxed);
 }
 
 /* A thread that has had nothing to do lets go of the exports of yesterday. */
 static void
-let_go(struct fs_thread *t, uint32_t generation, uint64_t now_ns)
+let_go(struct door_thread *t, uint32_t generation, uint64_t now_ns)
 {
-	struct fs_exports *old = atomic_load(&t->exports);
+	struct served_exports *old = atomic_load(&t->exports);
 	uint64_t used_ns =
 	    atomic_load_explicit(&t->used_ns, memory_order_relaxed);
 
 	/* It may begin to work at this moment: with another list then. */
 	if (open_now(t) != 0 || atomic_load(&t->generation) == generation ||
-	    now_ns - used_ns <= FS_SLOW_FOR_NS ||
+	    now_ns - used_ns <= DOOR_SLOW_FOR_NS ||
 	    !atomic_compare_exchange_strong(&t->exports, &old, NULL))
 		return;
-	fs_exports_done(old);
+	served_done(old);
 	if (t->index == 0) /* ours; the others ask for theirs anew */
 		t->export = NULL;
 }
 
 void
-fs_sweep(struct fs *fs, uint64_t now_ns)
+door_release_idle(struct door *fs, uint64_t now_ns)
 {
 	uint32_t generation = atomic_load(&fs->generation);
 	unsigned int i;
@@ -162,13 +163,13 @@ fs_sweep(struct fs *fs, uint64_t now_ns)
 }
 
 enum nfsstat
-fs_status(struct call_ctx *ctx, int error)
+door_status(struct call_ctx *ctx, int error)
 {
 	switch (error) {
 	case BROKER_FORGED:
 		return NFSERR_BADHANDLE;
 	case EPIPE: /* no broker: waited for on a file thread */
-		if (!ctx->changed && !fs_may_wait(ctx))
+		if (!ctx->changed && !door_may_wait(ctx))
 			return NFS_LATER;
 		return NFSERR_JUKEBOX;
 	case EAGAIN:
@@ -181,7 +182,7 @@ fs_status(struct call_ctx *ctx, int error)
 }
 
 bool
-fs_may_wait(struct call_ctx *ctx)
+door_may_wait(struct call_ctx *ctx)
 {
 	if (ctx->call->may_wait)
 		return true;
@@ -190,19 +191,19 @@ fs_may_wait(struct call_ctx *ctx)
 }
 
 /* The list of now; objects of one call all belong to the same one. */
-static struct fs_exports *
-exports_of(struct fs_thread *t)
+static struct served_exports *
+exports_of(struct door_thread *t)
 {
-	struct fs *fs = t->fs;
-	struct fs_exports *x = atomic_load(&t->exports);
+	struct door *fs = t->fs;
+	struct served_exports *x = atomic_load(&t->exports);
 
 	if (x != NULL &&
 	    (open_now(t) > 0 || t->generation == atomic_load(&fs->generation)))
 		return x;
 	pthread_mutex_lock(&fs->lock);
-	x = fs->exports == NULL ? NULL : fs_exports_use(fs->exports);
+	x = fs->exports == NULL ? NULL : served_use(fs->exports);
 	pthread_mutex_unlock(&fs->lock);
-	fs_exports_done(atomic_exchange(&t->exports, x));
+	served_done(atomic_exchange(&t->exports, x));
 	t->generation = x == NULL ? 0 : x->generation;
 	t->export = NULL;
 	t->raw_options = NULL;
@@ -211,12 +212,12 @@ exports_of(struct fs_thread *t)
 }
 
 const struct export_client *
-fs_client(struct fs_thread *t, const struct fs_export *e, bool utf16,
+door_client(struct door_thread *t, const struct served_export *e, bool utf16,
     const struct rpc_peer *peer)
 {
-	struct fs_peer *p;
+	struct door_peer *p;
 
-	p = &t->peers[(addr_hash(&peer->from, false) + e->id) % FS_PEERS];
+	p = &t->peers[(addr_hash(&peer->from, false) + e->id) % DOOR_PEERS];
 	if (p->export != e || p->utf16 != utf16 ||
 	    !addr_same_host(&p->from, &peer->from)) {
 		p->export = e;
@@ -234,11 +235,11 @@ fs_client(struct fs_thread *t, const struct fs_export *e, bool utf16,
 static int
 act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	const struct rpc_cred *raw = &ctx->call->cred;
 
 	if (!t->started) {
-		fs_cred_init(&t->acting, t->fs->mode);
+		cred_init(&t->acting, t->fs->mode);
 		t->started = true;
 	}
 	if (t->raw_options != options || raw->flavor != t->raw.flavor ||
@@ -249,20 +250,20 @@ act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 		t->raw = *raw;
 		t->raw_options = options;
 		if (t->acting.switches)
-			fs_cred_squash(&t->cred, raw, options);
+			cred_squash(&t->cred, raw, options);
 		else
 			t->cred = t->acting.now;
-		t->caller = fs_cred_key(&t->cred);
+		t->caller = cred_key(&t->cred);
 	}
 	ctx->options = options;
 	ctx->uid = t->cred.uid;
 	ctx->gid = t->cred.gid;
-	return fs_cred_switch(&t->acting, &t->cred);
+	return cred_switch(&t->acting, &t->cred);
 }
 
 /* Must a call on this export wait for a file thread? */
 static bool
-must_wait(struct call_ctx *ctx, const struct fs_export *e)
+must_wait(struct call_ctx *ctx, const struct served_export *e)
 {
 	if (ctx->call->may_wait || ctx->changed)
 		return false;
@@ -275,7 +276,7 @@ must_wait(struct call_ctx *ctx, const struct fs_export *e)
 }
 
 static int
-ask_once(struct fs_thread *t, const struct fh *fh, enum broker_want want,
+ask_once(struct door_thread *t, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
 	struct broker_open q = { .fh = *fh,
@@ -292,7 +293,7 @@ ask_once(struct fs_thread *t, const struct fh *fh, enum broker_want want,
 static void
 log_no_files(void)
 {
-	if (log_permit(FS_NO_FILES))
+	if (log_permit(DOOR_NO_FILES))
 		log_warnx(
 		    "no descriptor left for a file: its client is told to "
 		    "try again; LimitNOFILE= or ulimit -n raises the "
@@ -300,30 +301,30 @@ log_no_files(void)
 }
 
 int
-fs_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
+door_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
     mode_t mode)
 {
 	int fd = openat(dirfd, name, flags, mode);
 
 	if (fd == -1 && errno == EMFILE &&
-	    fs_cache_evict(ctx->thread->fs->cache, FS_EVICT_AT_ONCE) > 0)
+	    cache_evict(ctx->thread->fs->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = openat(dirfd, name, flags, mode);
 	return fd;
 }
 
 int
-fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
     bool *readable)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	int fd;
 
 	fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EMFILE &&
-	    fs_cache_evict(t->fs->cache, FS_EVICT_AT_ONCE) > 0)
+	    cache_evict(t->fs->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EPIPE && ctx->call->may_wait &&
-	    broker_client_wait(t->broker, FS_BROKER_MS))
+	    broker_client_wait(t->broker, DOOR_BROKER_MS))
 		fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EMFILE) {
 		log_no_files();
@@ -333,15 +334,15 @@ fs_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 }
 
 int
-fs_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
+door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
     const char *const *names, const int *fds, struct broker_sealed *answer)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	int result;
 
 	result = broker_client_seal(t->broker, q, names, fds, answer);
 	if (result == -1 && errno == EPIPE && ctx->call->may_wait &&
-	    broker_client_wait(t->broker, FS_BROKER_MS))
+	    broker_client_wait(t->broker, DOOR_BROKER_MS))
 		result = broker_client_seal(t->broker, q, names, fds, answer);
 	return result;
 }
@@ -350,18 +351,18 @@ fs_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 static enum broker_want
 want_of(unsigned int want)
 {
-	if ((want & FS_WRITE) != 0)
+	if ((want & DOOR_WRITE) != 0)
 		return BROKER_WRITE;
-	return (want & FS_READ) != 0 ? BROKER_READ : BROKER_PATH;
+	return (want & DOOR_READ) != 0 ? BROKER_READ : BROKER_PATH;
 }
 
-static enum fs_slot
+static enum cache_slot
 slot_of(enum broker_want want)
 {
-	static const enum fs_slot slots[BROKER_WANTS] = {
-		[BROKER_PATH] = FS_SLOT_PATH,
-		[BROKER_READ] = FS_SLOT_READ,
-		[BROKER_WRITE] = FS_SLOT_WRITE,
+	static const enum cache_slot slots[BROKER_WANTS] = {
+		[BROKER_PATH] = CACHE_SLOT_PATH,
+		[BROKER_READ] = CACHE_SLOT_READ,
+		[BROKER_WRITE] = CACHE_SLOT_WRITE,
 	};
 
 	return slots[want];
@@ -369,33 +370,34 @@ slot_of(enum broker_want want)
 
 /* A handle that is not in the cache: the broker opens it. */
 static enum nfsstat
-enter(struct call_ctx *ctx, const struct fh *fh, struct fs_obj *obj)
+enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	bool readable = false;
 	struct stat st;
 	int fd;
 
-	fd = fs_ask_open(ctx, fh, BROKER_PATH, &readable);
+	fd = door_ask_open(ctx, fh, BROKER_PATH, &readable);
 	if (fd == -1)
-		return fs_status(ctx, errno);
+		return door_status(ctx, errno);
 	if (fstat(fd, &st) == -1) {
 		close(fd);
 		return nfs_status(errno);
 	}
-	obj->entry = fs_cache_add(t->fs->cache, fh, t->generation, &st, fd,
-	    FS_SLOT_PATH, obj->export->fast ? 0 : FS_CACHE_SLOW);
+	obj->entry = cache_add(t->fs->cache, fh, t->generation, &st, fd,
+	    CACHE_SLOT_PATH, obj->export->fast ? 0 : CACHE_SLOW);
 	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
 }
 
 static enum nfsstat
 check_type(mode_t type, unsigned int want)
 {
-	if ((want & (FS_DIR | FS_LIST)) != 0 && !S_ISDIR(type))
+	if ((want & (DOOR_DIR | DOOR_LIST)) != 0 && !S_ISDIR(type))
 		return NFSERR_NOTDIR;
-	if ((want & (FS_FILE | FS_READ | FS_WRITE)) != 0 && !S_ISREG(type))
+	if ((want & (DOOR_FILE | DOOR_READ | DOOR_WRITE)) != 0 &&
+	    !S_ISREG(type))
 		return S_ISDIR(type) ? NFSERR_ISDIR : NFSERR_INVAL;
-	if ((want & FS_LINK) != 0 && !S_ISLNK(type))
+	if ((want & DOOR_LINK) != 0 && !S_ISLNK(type))
 		return NFSERR_INVAL;
 	return NFS_OK;
 }
@@ -413,8 +415,8 @@ kernel_grants(int fd, int mode)
  * entry that is old.
  */
 static bool
-add_data(struct fs_thread *t, struct fs_entry *entry, const struct stat *st,
-    int fd, enum fs_slot slot, bool readable)
+add_data(struct door_thread *t, struct cache_entry *entry,
+    const struct stat *st, int fd, enum cache_slot slot, bool readable)
 {
 	struct stat now;
 
@@ -422,11 +424,11 @@ add_data(struct fs_thread *t, struct fs_entry *entry, const struct stat *st,
 	    (fstat(fd, &now) == -1 || now.st_ino != st->st_ino ||
 		now.st_dev != st->st_dev)) {
 		close(fd);
-		fs_cache_drop(t->fs->cache, entry);
+		cache_drop(t->fs->cache, entry);
 		errno = ESTALE;
 		return false;
 	}
-	fs_cache_add_fd(t->fs->cache, entry, fd, slot, readable);
+	cache_add_fd(t->fs->cache, entry, fd, slot, readable);
 	return true;
 }
 
@@ -435,35 +437,35 @@ add_data(struct fs_thread *t, struct fs_entry *entry, const struct stat *st,
  * sure: the answer is not one for want of a better.
  */
 static bool
-executes(struct fs_thread *t, struct fs_entry *entry, int fd,
+executes(struct door_thread *t, struct cache_entry *entry, int fd,
     const struct stat *st, bool *sure)
 {
-	struct fs_cache *cache = t->fs->cache;
-	int data = fs_cache_fd(cache, entry, FS_SLOT_READ);
+	struct cache *cache = t->fs->cache;
+	int data = cache_fd(cache, entry, CACHE_SLOT_READ);
 	bool readable = false;
-	enum fs_acl may;
+	enum acl_answer may;
 
 	/* Where the mode has no such bit an ACL has none in force either. */
 	if ((st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
 		return false;
 	if (data == -1 &&
 	    (data = ask_once(t, &entry->fh, BROKER_READ, &readable)) != -1) {
-		if (!add_data(t, entry, st, data, FS_SLOT_READ, false))
+		if (!add_data(t, entry, st, data, CACHE_SLOT_READ, false))
 			return false;
-		data = fs_cache_fd(cache, entry, FS_SLOT_READ);
+		data = cache_fd(cache, entry, CACHE_SLOT_READ);
 	} else if (data == -1 && errno == EACCES)
 		return false; /* who may execute may read: it was looked at */
-	may = fs_permits(&t->acting, data == -1 ? fd : data, st, X_OK);
-	*sure = may != FS_ACL_UNKNOWN;
+	may = acl_permits(&t->acting, data == -1 ? fd : data, st, X_OK);
+	*sure = may != ACL_UNKNOWN;
 	/* Who may execute may read: he must be allowed to read at least. */
-	return may == FS_ACL_YES ||
-	    (may == FS_ACL_UNKNOWN && kernel_grants(fd, R_OK));
+	return may == ACL_YES ||
+	    (may == ACL_UNKNOWN && kernel_grants(fd, R_OK));
 }
 
 /* Asks the kernel, where it can be asked. */
 static bool
-asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
-    int mode, bool *sure)
+asks(struct door_thread *t, struct cache_entry *entry, int fd,
+    const struct stat *st, int mode, bool *sure)
 {
 	if (mode == X_OK && S_ISREG(st->st_mode))
 		return executes(t, entry, fd, st, sure);
@@ -471,19 +473,19 @@ asks(struct fs_thread *t, struct fs_entry *entry, int fd, const struct stat *st,
 }
 
 bool
-fs_settled(const struct timespec *ctime)
+door_settled(const struct timespec *ctime)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)(now.tv_sec - ctime->tv_sec) * 1000 +
 	    (now.tv_nsec - ctime->tv_nsec) / 1000000 >
-	    (ctime->tv_nsec == 0 ? FS_COARSE_MS : FS_SETTLED_MS);
+	    (ctime->tv_nsec == 0 ? DOOR_COARSE_MS : DOOR_SETTLED_MS);
 }
 
 /* What the kernel grants the caller, remembered by ctime. */
 static int
-rights(struct fs_thread *t, struct fs_entry *entry, int fd,
+rights(struct door_thread *t, struct cache_entry *entry, int fd,
     const struct stat *st, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
@@ -491,17 +493,17 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
 	int granted = 0;
 	size_t i;
 
-	if (fs_cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim,
-		asked, &granted))
+	if (cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim, asked,
+		&granted))
 		return granted;
-	settled = fs_settled(&st->st_ctim); /* before the first question */
+	settled = door_settled(&st->st_ctim); /* before the first question */
 	for (i = 0; i < nitems(each); i++)
 		if ((asked & each[i]) != 0 &&
 		    asks(t, entry, fd, st, each[i], &sure))
 			granted |= each[i];
 	if (sure && settled)
-		fs_cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim,
-		    asked, granted);
+		cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim, asked,
+		    granted);
 	return granted;
 }
 
@@ -510,39 +512,39 @@ rights(struct fs_thread *t, struct fs_entry *entry, int fd,
  * on his side before he changed the mode), and who may execute may read.
  */
 static bool
-may_use(struct fs_thread *t, const struct fs_obj *obj, unsigned int want)
+may_use(struct door_thread *t, const struct door_obj *obj, unsigned int want)
 {
-	int need = (want & FS_WRITE) != 0 ? W_OK : R_OK;
+	int need = (want & DOOR_WRITE) != 0 ? W_OK : R_OK;
 
-	if ((want & (FS_READ | FS_WRITE | FS_LIST)) == 0)
+	if ((want & (DOOR_READ | DOOR_WRITE | DOOR_LIST)) == 0)
 		return true;
-	if ((want & FS_LIST) == 0 && obj->st.st_uid == t->cred.uid)
+	if ((want & DOOR_LIST) == 0 && obj->st.st_uid == t->cred.uid)
 		return true;
 	if (rights(t, obj->entry, obj->fd, &obj->st, need) == need)
 		return true;
-	return (want & (FS_READ | FS_WRITE)) == FS_READ &&
+	return (want & (DOOR_READ | DOOR_WRITE)) == DOOR_READ &&
 	    rights(t, obj->entry, obj->fd, &obj->st, X_OK) == X_OK;
 }
 
 /* The descriptor for what is wanted: one that is there, or the broker's. */
 static enum nfsstat
-open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
+open_data(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 {
-	struct fs_cache *cache = ctx->thread->fs->cache;
+	struct cache *cache = ctx->thread->fs->cache;
 	enum broker_want ask = want_of(want);
 	bool readable = false;
 	int fd;
 
 	if (ask == BROKER_PATH)
 		return NFS_OK;
-	fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
+	fd = cache_fd(cache, obj->entry, slot_of(ask));
 	if (fd == -1) {
-		fd = fs_ask_open(ctx, &obj->entry->fh, ask, &readable);
+		fd = door_ask_open(ctx, &obj->entry->fh, ask, &readable);
 		if (fd == -1 ||
 		    !add_data(ctx->thread, obj->entry, &obj->st, fd,
 			slot_of(ask), readable))
-			return fs_status(ctx, errno);
-		fd = fs_cache_fd(cache, obj->entry, slot_of(ask));
+			return door_status(ctx, errno);
+		fd = cache_fd(cache, obj->entry, slot_of(ask));
 	}
 	obj->fd = fd;
 	return NFS_OK;
@@ -555,21 +557,22 @@ open_data(struct call_ctx *ctx, unsigned int want, struct fs_obj *obj)
  * not be read with a permission from before.
  */
 static int
-attributes(struct call_ctx *ctx, struct fs_obj *obj, unsigned int want)
+attributes(struct call_ctx *ctx, struct door_obj *obj, unsigned int want)
 {
-	struct fs *fs = ctx->thread->fs;
-	struct fs_fresh *f;
+	struct door *fs = ctx->thread->fs;
+	struct door_fresh *f;
 
 	if (ctx->thread->index != 0 || ctx->call->batch == 0 ||
-	    (want & ~(FS_DIR | FS_FILE | FS_LINK)) != 0)
+	    (want & ~(DOOR_DIR | DOOR_FILE | DOOR_LINK)) != 0)
 		return fstat(obj->fd, &obj->st);
 	if (fs->batch != ctx->call->batch) {
 		fs->batch = ctx->call->batch;
 		fs->epoch++;
 	}
-	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) % FS_FRESH];
+	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) %
+	    DOOR_FRESH];
 	if (f->epoch != fs->epoch ||
-	    ctx->call->started_ns - f->ns > FS_FRESH_NS ||
+	    ctx->call->started_ns - f->ns > DOOR_FRESH_NS ||
 	    memcmp(&f->fh, &obj->entry->fh, sizeof(f->fh)) != 0) {
 		f->epoch = 0;
 		if (fstat(obj->fd, &f->st) == -1)
@@ -585,10 +588,10 @@ attributes(struct call_ctx *ctx, struct fs_obj *obj, unsigned int want)
 /* The entry, its type, its attributes, the caller's right, the descriptor. */
 static enum nfsstat
 open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
-    struct fs_obj *obj)
+    struct door_obj *obj)
 {
-	struct fs_thread *t = ctx->thread;
-	struct fs_cache *cache = t->fs->cache;
+	struct door_thread *t = ctx->thread;
+	struct cache *cache = t->fs->cache;
 	enum nfsstat status;
 
 	if (obj->entry == NULL && (status = enter(ctx, fh, obj)) != NFS_OK)
@@ -596,14 +599,15 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	status = check_type(obj->entry->type, want);
 	if (status != NFS_OK)
 		return status;
-	obj->fd = fs_cache_fd(cache, obj->entry, FS_SLOT_PATH);
-	obj->changes = (want & (FS_MODIFY | FS_WRITE)) != 0;
+	obj->fd = cache_fd(cache, obj->entry, CACHE_SLOT_PATH);
+	obj->changes = (want & (DOOR_MODIFY | DOOR_WRITE)) != 0;
 	if (attributes(ctx, obj, want) == -1)
 		return nfs_status(errno);
 	/* Before the first entry is read. */
-	obj->settled = (want & FS_LIST) != 0 && fs_settled(&obj->st.st_ctim);
+	obj->settled =
+	    (want & DOOR_LIST) != 0 && door_settled(&obj->st.st_ctim);
 	if (obj->st.st_nlink == 0) { /* removed, only our descriptor is left */
-		fs_cache_drop(cache, obj->entry);
+		cache_drop(cache, obj->entry);
 		return NFSERR_STALE;
 	}
 	if (!may_use(t, obj, want))
@@ -613,32 +617,32 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 
 /* Everything that can be refused without looking at the file. */
 static enum nfsstat
-check_call(struct call_ctx *ctx, const struct fs_exports *x,
-    const struct fh *fh, unsigned int want, struct fs_obj *obj)
+check_call(struct call_ctx *ctx, const struct served_exports *x,
+    const struct fh *fh, unsigned int want, struct door_obj *obj)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	const struct export_client *client;
 	struct fh_plain plain;
-	struct fs_export *e;
+	struct served_export *e;
 
-	e = x == NULL ? NULL : fs_exports_find(x, fh_export_id(fh));
+	e = x == NULL ? NULL : served_find(x, fh_export_id(fh));
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
 	ctx->call->lane = e->id;
-	obj->entry = fs_cache_find(t->fs->cache, fh, t->generation);
+	obj->entry = cache_find(t->fs->cache, fh, t->generation);
 	if (obj->entry == NULL &&
 	    !fh_check_worker(fh, e->path, &t->fs->key, &plain))
 		return NFSERR_BADHANDLE;
 	obj->utf16 = fh_is_utf16(fh);
-	client = fs_client(t, e, obj->utf16, ctx->call->peer);
+	client = door_client(t, e, obj->utf16, ctx->call->peer);
 	if (client == NULL)
 		return NFSERR_ACCES;
-	if ((want & (FS_MODIFY | FS_WRITE)) != 0 && !client->options.rw)
+	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0 && !client->options.rw)
 		return NFSERR_ROFS;
 	/* Finding a file again may mean to walk the export. */
 	if (must_wait(ctx, e) ||
 	    (obj->entry == NULL && plain.kind != FH_KERNEL && !ctx->changed &&
-		!fs_may_wait(ctx)))
+		!door_may_wait(ctx)))
 		return NFS_LATER;
 	if (act_as_caller(ctx, &client->options) == -1)
 		return NFSERR_SERVERFAULT;
@@ -660,12 +664,12 @@ call_ns(const struct rpc_call *call)
 }
 
 enum nfsstat
-fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
-    struct fs_obj *obj)
+door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct door_obj *obj)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	struct fh normal = *fh;
-	struct fs_exports *x;
+	struct served_exports *x;
 	enum nfsstat status;
 
 	memset(obj, 0, sizeof(*obj));
@@ -680,20 +684,20 @@ fs_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status == NFS_OK)
 		status = open_entry(ctx, &normal, want, obj);
 	if (status != NFS_OK)
-		fs_close(obj);
+		door_close(obj);
 	return status;
 }
 
 void
-fs_close(struct fs_obj *obj)
+door_close(struct door_obj *obj)
 {
-	struct fs_cache *cache;
+	struct cache *cache;
 
 	if (obj->thread == NULL)
 		return;
 	cache = obj->thread->fs->cache;
 	if (obj->own_fd)
-		fs_list_close(obj);
+		door_list_close(obj);
 	/*
 	 * Those behind it in the batch must see the change. One on a file thread
 	 * needs no such end: nobody knows of it before its reply, and who asks
@@ -702,7 +706,7 @@ fs_close(struct fs_obj *obj)
 	if (obj->changes && obj->thread->index == 0)
 		obj->thread->fs->epoch++;
 	if (obj->entry != NULL)
-		fs_cache_release(cache, obj->entry);
+		cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);
 	obj->thread = NULL;
 	obj->entry = NULL;
@@ -711,7 +715,7 @@ fs_close(struct fs_obj *obj)
 }
 
 int
-fs_access(struct call_ctx *ctx, const struct fs_obj *obj, int mode)
+door_access(struct call_ctx *ctx, const struct door_obj *obj, int mode)
 {
 	if (!obj->options->rw)
 		mode &= ~W_OK;
@@ -721,19 +725,19 @@ fs_access(struct call_ctx *ctx, const struct fs_obj *obj, int mode)
 }
 
 bool
-fs_is_root(const struct call_ctx *ctx)
+door_is_root(const struct call_ctx *ctx)
 {
 	return ctx->uid == 0 && ctx->thread->acting.switches;
 }
 
 bool
-fs_may_mknod(const struct call_ctx *ctx)
+door_may_mknod(const struct call_ctx *ctx)
 {
-	return fs_is_root(ctx) && ctx->thread->fs->mknod;
+	return door_is_root(ctx) && ctx->thread->fs->mknod;
 }
 
 uint32_t
-fs_uid(const struct call_ctx *ctx)
+door_uid(const struct call_ctx *ctx)
 {
 	return ctx->uid;
 }

@@ -14,20 +14,25 @@
 
 #include "handle/fhandle.h"
 
-#define FS_CACHE_GRANTS 2 /* callers whose rights an entry remembers */
+#define CACHE_GRANTS 2 /* callers whose rights an entry remembers */
 
 /*
  * What a descriptor is good for. A directory has several to list it by, each
  * standing where a listing stopped: going on there is cheap, seeking is not.
  */
-enum fs_slot { FS_SLOT_PATH, FS_SLOT_READ, FS_SLOT_WRITE, FS_SLOTS = 5 };
-#define FS_SLOT_LIST FS_SLOT_READ /* this and all behind it */
-#define FS_STREAMS   (FS_SLOTS - FS_SLOT_LIST)
-#define FS_ANYWHERE  UINT64_MAX /* a position nobody comes back to */
+enum cache_slot {
+	CACHE_SLOT_PATH,
+	CACHE_SLOT_READ,
+	CACHE_SLOT_WRITE,
+	CACHE_SLOTS = 5
+};
+#define CACHE_SLOT_LIST CACHE_SLOT_READ /* this and all behind it */
+#define CACHE_STREAMS	(CACHE_SLOTS - CACHE_SLOT_LIST)
+#define DOOR_ANYWHERE	UINT64_MAX /* a position nobody comes back to */
 
 /* Rights the kernel granted or refused a caller while ctime was this. */
-struct fs_grant {
-	uint64_t caller; /* fs_cred_key(); 0: none */
+struct grant {
+	uint64_t caller; /* cred_key(); 0: none */
 	struct timespec ctime;
 	uint8_t asked; /* R_OK, W_OK, X_OK */
 	uint8_t granted;
@@ -38,34 +43,34 @@ struct fs_grant {
  * looks at lies together: with many files most of the cost of a hit is to fetch
  * it from memory, and processors fetch lines in pairs.
  */
-struct fs_entry {
+struct cache_entry {
 	_Alignas(128) struct fh fh; /* sealed, normalized */
 	dev_t dev;
 	ino_t ino;
 	uint16_t type; /* S_IFMT */
-	/* The rest belongs to fs_cache.c. */
+	/* The rest belongs to cache.c. */
 	uint8_t lent; /* of the descriptors to list by */
 	bool dropped;
 	uint32_t next_fh, next_file;
 	uint32_t generation; /* of the exports its tag was checked under */
 	uint32_t refs;
 	uint32_t born; /* sweep number of the last use */
-	int fds[FS_SLOTS];
+	int fds[CACHE_SLOTS];
 	bool used, recent;
 	bool slow;
 	bool write_reads; /* the write descriptor can be read */
-	struct fs_grant grants[FS_CACHE_GRANTS];
+	struct grant grants[CACHE_GRANTS];
 	struct timespec listed; /* ctime of the directory they list */
-	uint64_t at[FS_STREAMS]; /* where they stand */
+	uint64_t at[CACHE_STREAMS]; /* where they stand */
 	uint64_t ahead; /* how far its names have been looked at */
 	uint8_t misses; /* names looked up in it that were not known */
 	bool ahead_busy; /* somebody is looking ahead */
 };
 
-/* Remembered rights of a file (fs_grant.c); the cache's lock is held. */
-bool fs_grant_find(const struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
+/* Remembered rights of a file (grant.c); the cache's lock is held. */
+bool grant_find(const struct grant[CACHE_GRANTS], uint64_t caller,
     const struct timespec *ctime, int asked, int *granted);
-void fs_grant_note(struct fs_grant[FS_CACHE_GRANTS], uint64_t caller,
+void grant_note(struct grant[CACHE_GRANTS], uint64_t caller,
     const struct timespec *ctime, int asked, int granted);
 
 #endif

@@ -5,17 +5,17 @@
  */
 #include <string.h>
 
-#include "nfsd/door/entry.h"
 #include "base/util.h"
+#include "nfsd/door/entry.h"
 
 bool
-fs_grant_find(const struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
+grant_find(const struct grant grants[CACHE_GRANTS], uint64_t caller,
     const struct timespec *ctime, int asked, int *granted)
 {
-	const struct fs_grant *g;
+	const struct grant *g;
 	size_t i;
 
-	for (i = 0; i < FS_CACHE_GRANTS; i++) {
+	for (i = 0; i < CACHE_GRANTS; i++) {
 		g = &grants[i];
 		if (g->caller == caller && same_time(&g->ctime, ctime) &&
 		    (g->asked & asked) == asked) {
@@ -27,19 +27,19 @@ fs_grant_find(const struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
 }
 
 void
-fs_grant_note(struct fs_grant grants[FS_CACHE_GRANTS], uint64_t caller,
+grant_note(struct grant grants[CACHE_GRANTS], uint64_t caller,
     const struct timespec *ctime, int asked, int granted)
 {
-	struct fs_grant *g = &grants[0];
+	struct grant *g = &grants[0];
 	size_t i;
 
-	for (i = 0; i < FS_CACHE_GRANTS && grants[i].caller != caller; i++)
+	for (i = 0; i < CACHE_GRANTS && grants[i].caller != caller; i++)
 		continue;
-	if (i < FS_CACHE_GRANTS)
+	if (i < CACHE_GRANTS)
 		g = &grants[i];
 	else
 		memmove(&grants[1], &grants[0],
-		    (FS_CACHE_GRANTS - 1) * sizeof(*g));
+		    (CACHE_GRANTS - 1) * sizeof(*g));
 	if (g->caller != caller || !same_time(&g->ctime, ctime))
 		g->asked = g->granted = 0;
 	g->caller = caller;

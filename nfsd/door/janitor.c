@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * See fs_janitor.h.
+ * See janitor.h.
  * Runs in: nfsd worker.
  */
 #include <pthread.h>
@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/door/janitor.h"
 #include "base/log.h"
+#include "nfsd/door/janitor.h"
 
-struct fs_janitor {
+struct janitor {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	bool running;
@@ -21,10 +21,10 @@ struct fs_janitor {
 	int fds[];
 };
 
-struct fs_janitor *
-fs_janitor_new(size_t room)
+struct janitor *
+janitor_new(size_t room)
 {
-	struct fs_janitor *j = calloc(1, sizeof(*j) + room * sizeof(j->fds[0]));
+	struct janitor *j = calloc(1, sizeof(*j) + room * sizeof(j->fds[0]));
 
 	if (j == NULL)
 		fatal("janitor");
@@ -35,7 +35,7 @@ fs_janitor_new(size_t room)
 }
 
 void
-fs_janitor_free(struct fs_janitor *j)
+janitor_free(struct janitor *j)
 {
 	pthread_cond_destroy(&j->more);
 	pthread_mutex_destroy(&j->lock);
@@ -43,7 +43,7 @@ fs_janitor_free(struct fs_janitor *j)
 }
 
 bool
-fs_janitor_leave(struct fs_janitor *j, int fd)
+janitor_leave(struct janitor *j, int fd)
 {
 	bool taken;
 
@@ -59,7 +59,7 @@ fs_janitor_leave(struct fs_janitor *j, int fd)
 
 /* Closes what was left to it, for at most a second; the lock is held. */
 static void
-close_left(struct fs_janitor *j)
+close_left(struct janitor *j)
 {
 	struct timespec until;
 	int fd;
@@ -81,7 +81,7 @@ close_left(struct fs_janitor *j)
 static void *
 janitor(void *arg)
 {
-	struct fs_janitor *j = arg;
+	struct janitor *j = arg;
 
 	pthread_mutex_lock(&j->lock);
 	j->running = true;
@@ -96,7 +96,7 @@ janitor(void *arg)
 }
 
 void
-fs_janitor_start(struct fs_janitor *j, void (*chore)(void *), void *arg)
+janitor_start(struct janitor *j, void (*chore)(void *), void *arg)
 {
 	pthread_t thread;
 

@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fs_janitor;
+struct janitor;
 
 /* Never NULL. room: for so many descriptors. */
-struct fs_janitor *fs_janitor_new(size_t room);
+struct janitor *janitor_new(size_t room);
 /* Only one that was never started: the thread ends with the process. */
-void fs_janitor_free(struct fs_janitor *);
+void janitor_free(struct janitor *);
 /* From now on there is one; chore is called about once a second. */
-void fs_janitor_start(struct fs_janitor *, void (*chore)(void *), void *arg);
+void janitor_start(struct janitor *, void (*chore)(void *), void *arg);
 /* Leaves a descriptor to it; false: there is none, or it has too many. */
-bool fs_janitor_leave(struct fs_janitor *, int fd);
+bool janitor_leave(struct janitor *, int fd);
 
 #endif

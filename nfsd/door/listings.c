@@ -7,31 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nfsd/door/listings.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/door/listings.h"
 
 #define WAYS 4
 
 struct answer {
-	struct fs_listing_key key;
+	struct listing_key key;
 	int64_t since; /* seconds */
 	bool used, eof;
 	size_t len;
-	uint8_t entries[FS_LISTING_BYTES];
+	uint8_t entries[LISTING_BYTES];
 };
 
-struct fs_listings {
+struct listings {
 	pthread_mutex_t lock;
 	struct answer *list; /* made at the first answer */
 	unsigned int next; /* which of a set goes */
-	struct fs_listings_stats stats;
+	struct listings_stats stats;
 };
 
-struct fs_listings *
-fs_listings_new(void)
+struct listings *
+listings_new(void)
 {
-	struct fs_listings *l = calloc(1, sizeof(*l));
+	struct listings *l = calloc(1, sizeof(*l));
 
 	if (l == NULL)
 		fatal("listings");
@@ -40,7 +40,7 @@ fs_listings_new(void)
 }
 
 void
-fs_listings_free(struct fs_listings *l)
+listings_free(struct listings *l)
 {
 	if (l == NULL)
 		return;
@@ -50,18 +50,18 @@ fs_listings_free(struct fs_listings *l)
 }
 
 static struct answer *
-set_of(struct fs_listings *l, const struct fs_listing_key *k)
+set_of(struct listings *l, const struct listing_key *k)
 {
 	uint64_t w[FH_SIZE / 8];
 
 	memcpy(w, k->dir.bytes, sizeof(w));
 	w[0] = hash_mix(w[0] ^ hash_mix(w[1] ^ hash_mix(w[2] + w[3])));
 	w[0] = hash_mix(w[0] ^ k->ask.cookie);
-	return &l->list[w[0] % (FS_LISTINGS_MAX / WAYS) * WAYS];
+	return &l->list[w[0] % (LISTINGS_MAX / WAYS) * WAYS];
 }
 
 static bool
-same_place(const struct fs_listing_key *a, const struct fs_listing_key *b)
+same_place(const struct listing_key *a, const struct listing_key *b)
 {
 	return memcmp(&a->dir, &b->dir, sizeof(a->dir)) == 0 &&
 	    a->ask.cookie == b->ask.cookie && a->ask.room == b->ask.room &&
@@ -70,7 +70,7 @@ same_place(const struct fs_listing_key *a, const struct fs_listing_key *b)
 
 /* The answer for this place, of whatever time, or NULL; the lock is held. */
 static struct answer *
-find(struct fs_listings *l, const struct fs_listing_key *k)
+find(struct listings *l, const struct listing_key *k)
 {
 	struct answer *set = set_of(l, k);
 	size_t i;
@@ -82,8 +82,8 @@ find(struct fs_listings *l, const struct fs_listing_key *k)
 }
 
 bool
-fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
-    int64_t now, uint8_t *entries, size_t *len, bool *eof)
+listings_find(struct listings *l, const struct listing_key *k, int64_t now,
+    uint8_t *entries, size_t *len, bool *eof)
 {
 	const struct answer *a = NULL;
 	bool found;
@@ -92,7 +92,7 @@ fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
 	if (l->list != NULL)
 		a = find(l, k);
 	found = a != NULL && same_time(&a->key.ctime, &k->ctime) &&
-	    a->key.generation == k->generation && now - a->since < FS_LISTING_S;
+	    a->key.generation == k->generation && now - a->since < LISTING_S;
 	if (found) {
 		memcpy(entries, a->entries, a->len);
 		*len = a->len;
@@ -104,16 +104,16 @@ fs_listings_find(struct fs_listings *l, const struct fs_listing_key *k,
 }
 
 void
-fs_listings_add(struct fs_listings *l, const struct fs_listing_key *k,
-    int64_t now, const uint8_t *entries, size_t len, bool eof)
+listings_add(struct listings *l, const struct listing_key *k, int64_t now,
+    const uint8_t *entries, size_t len, bool eof)
 {
 	struct answer *a;
 
-	if (len > FS_LISTING_BYTES)
+	if (len > LISTING_BYTES)
 		return;
 	pthread_mutex_lock(&l->lock);
 	if (l->list == NULL)
-		l->list = calloc(FS_LISTINGS_MAX, sizeof(*l->list));
+		l->list = calloc(LISTINGS_MAX, sizeof(*l->list));
 	if (l->list != NULL) {
 		a = find(l, k);
 		if (a == NULL) /* any of them; this one takes turns */
@@ -129,7 +129,7 @@ fs_listings_add(struct fs_listings *l, const struct fs_listing_key *k,
 }
 
 void
-fs_listings_stats(struct fs_listings *l, struct fs_listings_stats *stats)
+listings_stats(struct listings *l, struct listings_stats *stats)
 {
 	pthread_mutex_lock(&l->lock);
 	*stats = l->stats;

@@ -18,33 +18,33 @@
 
 #include "nfsd/door/list.h"
 
-#define FS_LISTINGS_MAX 128
-#define FS_LISTING_S	60 /* seconds an answer is believed */
+#define LISTINGS_MAX 128
+#define LISTING_S    60 /* seconds an answer is believed */
 
-struct fs_listings;
+struct listings;
 
 /* The handle tells the dialect too; a filesystem ends with the exports. */
-struct fs_listing_key {
+struct listing_key {
 	struct fh dir;
 	uint32_t generation; /* of the exports */
 	struct timespec ctime;
-	struct fs_list_ask ask;
+	struct door_list_ask ask;
 };
 
-struct fs_listings_stats {
+struct listings_stats {
 	uint64_t hits, misses;
 };
 
 /* Never NULL. */
-struct fs_listings *fs_listings_new(void);
-void fs_listings_free(struct fs_listings *);
+struct listings *listings_new(void);
+void listings_free(struct listings *);
 
 /* now: seconds of a clock that does not jump. */
-void fs_listings_add(struct fs_listings *, const struct fs_listing_key *,
-    int64_t now, const uint8_t *entries, size_t len, bool eof);
-/* Copies them to entries (room for FS_LISTING_BYTES). */
-bool fs_listings_find(struct fs_listings *, const struct fs_listing_key *,
-    int64_t now, uint8_t *entries, size_t *len, bool *eof);
-void fs_listings_stats(struct fs_listings *, struct fs_listings_stats *);
+void listings_add(struct listings *, const struct listing_key *, int64_t now,
+    const uint8_t *entries, size_t len, bool eof);
+/* Copies them to entries (room for LISTING_BYTES). */
+bool listings_find(struct listings *, const struct listing_key *, int64_t now,
+    uint8_t *entries, size_t *len, bool *eof);
+void listings_stats(struct listings *, struct listings_stats *);
 
 #endif

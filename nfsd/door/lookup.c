@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/door/state.h"
 #include "nfsd/door/list.h"
+#include "nfsd/door/state.h"
 
 #define LOOK_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
 #define LOOK_MASK  (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
@@ -75,7 +75,7 @@ look_at(int dirfd, const char *name, struct look *look)
 
 /* Does the name lead into another mount than the export's? */
 static bool
-crosses(const struct fs_export *e, const struct look *look)
+crosses(const struct served_export *e, const struct look *look)
 {
 	if (e->mount_id != 0 && look->mount_id != 0)
 		return look->mount_id != e->mount_id;
@@ -88,38 +88,38 @@ crosses(const struct fs_export *e, const struct look *look)
  * one, with the same numbers and births.
  */
 static bool
-is_notable(const struct fs_export *e, const struct look *look)
+is_notable(const struct served_export *e, const struct look *look)
 {
 	return e->births && look->has_born && look->st.st_dev == e->dev;
 }
 
 /* Without a descriptor, when the file is known. */
 static bool
-known(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
+known(struct call_ctx *ctx, const struct served_export *e, bool utf16,
     const struct look *look, struct fh *fh)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	const struct stat *st = &look->st;
 
 	if (e->vague)
 		return false;
-	return fs_cache_handle(t->fs->cache, t->generation, e->id, utf16,
+	return cache_handle(t->fs->cache, t->generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
 	    (!utf16 && is_notable(e, look) &&
-		fs_notes_find(t->fs->notes, t->generation, e->id, st->st_dev,
-		    st->st_ino, &look->born, fh));
+		handle_cache_find(t->fs->notes, t->generation, e->id,
+		    st->st_dev, st->st_ino, &look->born, fh));
 }
 
 /* The sealed handle of an export's root. */
 static enum nfsstat
-root_of(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
+root_of(struct call_ctx *ctx, const struct served_export *e, bool utf16,
     struct fh *fh)
 {
 	struct broker_seal q = { .utf16 = utf16, .export_id = e->id };
 	struct broker_sealed answer;
 
-	if (fs_ask_seal(ctx, &q, NULL, NULL, &answer) == -1)
-		return fs_status(ctx, errno);
+	if (door_ask_seal(ctx, &q, NULL, NULL, &answer) == -1)
+		return door_status(ctx, errno);
 	*fh = answer.list[0].fh;
 	return answer.list[0].error == 0 ? NFS_OK :
 					   nfs_status(answer.list[0].error);
@@ -127,32 +127,32 @@ root_of(struct call_ctx *ctx, const struct fs_export *e, bool utf16,
 
 /*
  * Another export's root, when this client may use that export too. Its device
- * becomes FS_EXPORT_DEV: the attributes are those of that export.
+ * becomes DOOR_EXPORT_DEV: the attributes are those of that export.
  */
 static enum nfsstat
-enter_export(struct call_ctx *ctx, const struct fs_obj *dir, struct look *look,
-    struct fh *fh)
+enter_export(struct call_ctx *ctx, const struct door_obj *dir,
+    struct look *look, struct fh *fh)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	const struct export_client *client;
 	enum nfsstat status = NFS_OK;
-	struct fs_export *e;
+	struct served_export *e;
 
-	e = fs_exports_find_root(atomic_load(&t->exports), look->mount_id,
+	e = served_find_root(atomic_load(&t->exports), look->mount_id,
 	    look->st.st_dev, look->st.st_ino);
 	client =
-	    e == NULL ? NULL : fs_client(t, e, dir->utf16, ctx->call->peer);
+	    e == NULL ? NULL : door_client(t, e, dir->utf16, ctx->call->peer);
 	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
 		return NFSERR_ACCES;
 	if (!known(ctx, e, dir->utf16, look, fh))
 		status = root_of(ctx, e, dir->utf16, fh);
-	look->st.st_dev = FS_EXPORT_DEV | e->id;
+	look->st.st_dev = DOOR_EXPORT_DEV | e->id;
 	return status;
 }
 
 /* Seals descriptors of names in dir; answers as the broker gave them. */
 static int
-seal(struct call_ctx *ctx, const struct fs_obj *dir, const char *const *names,
+seal(struct call_ctx *ctx, const struct door_obj *dir, const char *const *names,
     const int *fds, size_t n, struct broker_sealed *answer)
 {
 	struct broker_seal q = { .export_id = dir->export->id,
@@ -160,17 +160,17 @@ seal(struct call_ctx *ctx, const struct fs_obj *dir, const char *const *names,
 		.utf16 = dir->utf16,
 		.dir = dir->entry->fh };
 
-	return fs_ask_seal(ctx, &q, names, fds, answer);
+	return door_ask_seal(ctx, &q, names, fds, answer);
 }
 
 /* A descriptor (taken over) becomes an entry; its handle comes back. */
 static enum nfsstat
-adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name, int fd,
-    enum fs_slot slot, const struct stat *st, struct fh *fh)
+adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
+    int fd, enum cache_slot slot, const struct stat *st, struct fh *fh)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	struct broker_sealed answer;
-	struct fs_entry *entry;
+	struct cache_entry *entry;
 	int error = 0;
 
 	if (seal(ctx, dir, &name, &fd, 1, &answer) == -1)
@@ -179,7 +179,7 @@ adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name, int fd,
 		error = answer.list[0].error;
 	if (error != 0) {
 		close(fd);
-		return fs_status(ctx, error);
+		return door_status(ctx, error);
 	}
 	*fh = answer.list[0].fh;
 	/* That of a name is told by where the directory was, not where it is. */
@@ -187,24 +187,24 @@ adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name, int fd,
 		close(fd);
 		return NFS_OK;
 	}
-	entry = fs_cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
-	    (slot == FS_SLOT_WRITE ? FS_CACHE_READS : 0) |
-		(dir->export->fast ? 0 : FS_CACHE_SLOW));
+	entry = cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
+	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
+		(dir->export->fast ? 0 : CACHE_SLOW));
 	if (entry != NULL)
-		fs_cache_release(t->fs->cache, entry);
+		cache_release(t->fs->cache, entry);
 	return NFS_OK;
 }
 
 /* Opens a name that is not known and enters it. */
 static enum nfsstat
-discover(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
+discover(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
     struct look *look, struct fh *fh)
 {
 	int fd;
 
-	fd = fs_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
+	fd = door_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
-		return fs_status(ctx, errno);
+		return door_status(ctx, errno);
 	/* What was opened counts; the name may mean another file by now. */
 	if (look_at(fd, "", look) == -1) {
 		close(fd);
@@ -214,11 +214,11 @@ discover(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 		close(fd);
 		return enter_export(ctx, dir, look, fh);
 	}
-	return adopt(ctx, dir, name, fd, FS_SLOT_PATH, &look->st, fh);
+	return adopt(ctx, dir, name, fd, CACHE_SLOT_PATH, &look->st, fh);
 }
 
 enum nfsstat
-fs_lookup(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
+door_lookup(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
     struct fh *fh, struct stat *st)
 {
 	enum nfsstat status = NFS_OK;
@@ -229,7 +229,7 @@ fs_lookup(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	if (crosses(dir->export, &look))
 		status = enter_export(ctx, dir, &look, fh);
 	else if (!known(ctx, dir->export, dir->utf16, &look, fh) &&
-	    !fs_ahead(ctx, dir, name, fh, &look.st, &status))
+	    !door_ahead(ctx, dir, name, fh, &look.st, &status))
 		status = discover(ctx, dir, name, &look, fh);
 	if (status == NFS_OK)
 		*st = look.st;
@@ -241,7 +241,7 @@ fs_lookup(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
  * directory moved out of it must not lead further out.
  */
 static bool
-is_inside(const struct fs_export *e, int fd)
+is_inside(const struct served_export *e, int fd)
 {
 	int up, at = dup(fd), depth;
 	struct stat st;
@@ -266,8 +266,8 @@ is_inside(const struct fs_export *e, int fd)
 
 /* What the directory open at fd (taken over) is in an export. */
 static enum nfsstat
-place_in(struct call_ctx *ctx, const struct fs_obj *dir, int fd, struct fh *fh,
-    struct stat *st)
+place_in(struct call_ctx *ctx, const struct door_obj *dir, int fd,
+    struct fh *fh, struct stat *st)
 {
 	struct look look;
 	enum nfsstat status = NFS_OK;
@@ -280,18 +280,19 @@ place_in(struct call_ctx *ctx, const struct fs_obj *dir, int fd, struct fh *fh,
 	if (known(ctx, dir->export, dir->utf16, &look, fh))
 		close(fd);
 	else
-		status = adopt(ctx, dir, "..", fd, FS_SLOT_PATH, &look.st, fh);
+		status =
+		    adopt(ctx, dir, "..", fd, CACHE_SLOT_PATH, &look.st, fh);
 	*st = look.st;
 	return status;
 }
 
 /* ".." of a submount's root lies in the export around it. */
 static enum nfsstat
-parent_outside(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
+parent_outside(struct call_ctx *ctx, const struct door_obj *dir, struct fh *fh,
     struct stat *st)
 {
-	struct fs_obj outer = *dir;
-	struct fs_entry top = { .refs = 1 };
+	struct door_obj outer = *dir;
+	struct cache_entry top = { .refs = 1 };
 	enum nfsstat status;
 	int fd;
 
@@ -300,20 +301,20 @@ parent_outside(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
 	status = root_of(ctx, outer.export, dir->utf16, &top.fh);
 	if (status != NFS_OK)
 		return status;
-	fd = fs_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
+	fd = door_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return NFSERR_STALE;
 	status = place_in(ctx, &outer, fd, fh, st);
 	if (status == NFS_OK)
-		st->st_dev = FS_EXPORT_DEV | outer.export->id;
+		st->st_dev = DOOR_EXPORT_DEV | outer.export->id;
 	return status;
 }
 
 enum nfsstat
-fs_parent(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
+door_parent(struct call_ctx *ctx, const struct door_obj *dir, struct fh *fh,
     struct stat *st)
 {
-	const struct fs_export *e = dir->export;
+	const struct served_export *e = dir->export;
 	int fd;
 
 	if (dir->st.st_ino == e->ino && dir->st.st_dev == e->dev) {
@@ -323,27 +324,27 @@ fs_parent(struct call_ctx *ctx, const struct fs_obj *dir, struct fh *fh,
 		*st = dir->st;
 		return NFS_OK;
 	}
-	fd = fs_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
+	fd = door_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return errno == ENOENT ? NFSERR_STALE : nfs_status(errno);
 	return place_in(ctx, dir, fd, fh, st);
 }
 
 enum nfsstat
-fs_adopt(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
+door_adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
     int fd, bool data, struct fh *fh, struct stat *st)
 {
 	if (fstat(fd, st) == -1) {
 		close(fd);
 		return nfs_status(errno);
 	}
-	return adopt(ctx, dir, name, fd, data ? FS_SLOT_WRITE : FS_SLOT_PATH,
-	    st, fh);
+	return adopt(ctx, dir, name, fd,
+	    data ? CACHE_SLOT_WRITE : CACHE_SLOT_PATH, st, fh);
 }
 
 /* The names of a listing that nobody knew yet, gathered for one question. */
 struct batch {
-	struct fs_name *list[BROKER_SEAL_MAX];
+	struct door_name *list[BROKER_SEAL_MAX];
 	const char *names[BROKER_SEAL_MAX];
 	struct look looks[BROKER_SEAL_MAX];
 	int fds[BROKER_SEAL_MAX];
@@ -352,22 +353,22 @@ struct batch {
 
 /* The descriptor (taken over) will answer for the file from now on. */
 static void
-keep_file(struct call_ctx *ctx, const struct fs_obj *dir,
-    const struct fs_name *name, int fd)
+keep_file(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct door_name *name, int fd)
 {
-	struct fs_thread *t = ctx->thread;
-	struct fs_entry *entry;
+	struct door_thread *t = ctx->thread;
+	struct cache_entry *entry;
 
-	entry = fs_cache_add(t->fs->cache, &name->fh, t->generation, &name->st,
-	    fd, FS_SLOT_PATH, dir->export->fast ? 0 : FS_CACHE_SLOW);
+	entry = cache_add(t->fs->cache, &name->fh, t->generation, &name->st, fd,
+	    CACHE_SLOT_PATH, dir->export->fast ? 0 : CACHE_SLOW);
 	if (entry != NULL)
-		fs_cache_release(t->fs->cache, entry);
+		cache_release(t->fs->cache, entry);
 }
 
 static void
-settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
+settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	struct broker_sealed answer;
 	struct timespec now;
 	size_t i;
@@ -377,16 +378,16 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 	if (b->n == 0)
 		return;
 	/* Where a handle may mean another file by now the cache has to know. */
-	keep = dir->export->vague || fs_cache_has_room(t->fs->cache, b->n);
+	keep = dir->export->vague || cache_has_room(t->fs->cache, b->n);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;
 	for (i = 0; i < b->n; i++) {
-		struct fs_name *name = b->list[i];
+		struct door_name *name = b->list[i];
 		const struct look *look = &b->looks[i];
 
 		name->status =
-		    fs_status(ctx, error != 0 ? error : answer.list[i].error);
+		    door_status(ctx, error != 0 ? error : answer.list[i].error);
 		if (error != 0 || answer.list[i].error != 0 || !keep)
 			close(b->fds[i]);
 		if (error != 0 || answer.list[i].error != 0)
@@ -401,7 +402,7 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 		 * handles than the kernel's tell where the file was last seen.
 		 */
 		if (is_notable(dir->export, look) && fh_is_kernel(&name->fh))
-			fs_notes_add(t->fs->notes, t->generation,
+			handle_cache_add(t->fs->notes, t->generation,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);
 	}
@@ -410,14 +411,14 @@ settle(struct call_ctx *ctx, const struct fs_obj *dir, struct batch *b)
 
 /* Puts a name that is not known into the batch. */
 static void
-gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
+gather(struct call_ctx *ctx, const struct door_obj *dir, struct door_name *name,
     struct batch *b)
 {
 	struct look *look = &b->looks[b->n];
-	int fd = fs_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
+	int fd = door_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
 
 	if (fd == -1) {
-		name->status = fs_status(ctx, errno);
+		name->status = door_status(ctx, errno);
 		return;
 	}
 	if (look_at(fd, "", look) == -1)
@@ -439,15 +440,16 @@ gather(struct call_ctx *ctx, const struct fs_obj *dir, struct fs_name *name,
  * kernel's handles', and only to who may search the directory.
  */
 static bool
-by_number(struct call_ctx *ctx, const struct fs_obj *dir)
+by_number(struct call_ctx *ctx, const struct door_obj *dir)
 {
 	return dir->export->fast && !dir->export->vague &&
-	    fh_is_kernel(&dir->entry->fh) && fs_access(ctx, dir, X_OK) == X_OK;
+	    fh_is_kernel(&dir->entry->fh) &&
+	    door_access(ctx, dir, X_OK) == X_OK;
 }
 
 /* Something may be mounted on a directory, and on what is not told. */
 ino_t
-fs_number(const struct dirent64 *d)
+door_inode_number(const struct dirent64 *d)
 {
 	return d->d_type == DT_REG || d->d_type == DT_LNK ? d->d_ino : 0;
 }
@@ -458,20 +460,20 @@ fs_number(const struct dirent64 *d)
  * numbers, and while we hold a file no other can have its number.
  */
 static void
-look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
-    struct fs_name *names, size_t n)
+look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
+    struct door_name *names, size_t n)
 {
-	struct fs_thread *t = ctx->thread;
-	struct fs_cache *cache = t->fs->cache;
-	struct fs_held held[FS_MANY_MAX];
+	struct door_thread *t = ctx->thread;
+	struct cache *cache = t->fs->cache;
+	struct cache_held held[DOOR_MANY_MAX];
 	bool unchanged;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		held[i].ino = names[i].ino;
-	fs_cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
+	cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
 	    dir->st.st_dev, held, n);
-	unchanged = fs_list_unchanged(dir);
+	unchanged = door_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {
 		if (names[i].ino == 0 || held[i].entry == NULL ||
 		    fstat(held[i].fd, &names[i].st) == -1 ||
@@ -480,12 +482,12 @@ look_by_number(struct call_ctx *ctx, const struct fs_obj *dir,
 		names[i].fh = held[i].entry->fh;
 		names[i].status = NFS_OK;
 	}
-	fs_cache_release_files(cache, held, n);
+	cache_release_files(cache, held, n);
 }
 
 bool
-fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
-    struct fs_name *names, size_t n)
+door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
+    struct door_name *names, size_t n)
 {
 	struct batch b;
 	struct look look;
@@ -499,7 +501,7 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 	for (i = 0; i < n; i++) {
 		if (names[i].status == NFS_OK)
 			continue;
-		if (dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(ctx))
+		if (dir->st.st_size > DOOR_LARGE_DIR && !door_may_wait(ctx))
 			return false; /* the first of them: b is empty */
 		if (look_at(dir->fd, names[i].name, &look) == -1)
 			names[i].status = nfs_status(errno);
@@ -517,10 +519,10 @@ fs_lookup_many(struct call_ctx *ctx, const struct fs_obj *dir,
 }
 
 enum nfsstat
-fs_link(struct call_ctx *ctx, const struct fs_obj *file,
-    const struct fs_obj *dir, const char *name)
+door_link(struct call_ctx *ctx, const struct door_obj *file,
+    const struct door_obj *dir, const char *name)
 {
-	struct fs_thread *t = ctx->thread;
+	struct door_thread *t = ctx->thread;
 	struct broker_link q = { .file = { .fh = file->entry->fh,
 				     .uid = t->cred.uid,
 				     .gid = t->cred.gid,
@@ -533,18 +535,18 @@ fs_link(struct call_ctx *ctx, const struct fs_obj *file,
 	    t->cred.ngids * sizeof(q.file.gids[0]));
 	if (broker_client_link(t->broker, &q, name) == 0)
 		return NFS_OK;
-	return fs_status(ctx, errno);
+	return door_status(ctx, errno);
 }
 
 void
-fs_moved(struct call_ctx *ctx, const struct fs_obj *dir, const char *name)
+door_moved(struct call_ctx *ctx, const struct door_obj *dir, const char *name)
 {
 	struct broker_sealed answer;
 	int fd;
 
 	if (fh_is_kernel(&dir->entry->fh))
 		return;
-	fd = fs_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
+	fd = door_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return;
 	(void)seal(ctx, dir, &name, &fd, 1, &answer);
@@ -552,12 +554,12 @@ fs_moved(struct call_ctx *ctx, const struct fs_obj *dir, const char *name)
 }
 
 void
-fs_forget(struct call_ctx *ctx, const struct fs_obj *dir,
+door_forget(struct call_ctx *ctx, const struct door_obj *dir,
     const struct stat *gone)
 {
 	(void)dir;
 	if (gone->st_mode != 0 &&
 	    (gone->st_nlink <= 1 || S_ISDIR(gone->st_mode)))
-		fs_cache_forget(ctx->thread->fs->cache, gone->st_dev,
+		cache_forget(ctx->thread->fs->cache, gone->st_dev,
 		    gone->st_ino);
 }

@@ -10,25 +10,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/state.h"
 #include "nfsd/door/list.h"
+#include "nfsd/door/state.h"
 
 #define SIZE_MAX_AHEAD (1024 * 1024) /* larger directories outgrow the cache */
 #define BYTES_AHEAD    2048 /* from the kernel at a time */
 
 /* The names from a position on, in bytes; where the next ones begin. */
 static size_t
-next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
-    uint8_t bytes[BYTES_AHEAD], struct fs_name *names, size_t max)
+next_names(struct call_ctx *ctx, const struct door_obj *dir, uint64_t *at,
+    uint8_t bytes[BYTES_AHEAD], struct door_name *names, size_t max)
 {
 	const struct dirent64 *d;
-	struct fs_obj list;
+	struct door_obj list;
 	size_t done, n = 0;
 	ssize_t len = 0;
 
-	if (fs_open(ctx, &dir->entry->fh, FS_DIR | FS_LIST, &list) != NFS_OK)
+	if (door_open(ctx, &dir->entry->fh, DOOR_DIR | DOOR_LIST, &list) !=
+	    NFS_OK)
 		return 0; /* not for this caller */
-	if (fs_list_open(ctx, &list, *at) == NFS_OK &&
+	if (door_list_open(ctx, &list, *at) == NFS_OK &&
 	    (list.at == *at || lseek(list.fd, (off_t)*at, SEEK_SET) != -1))
 		len = getdents64(list.fd, bytes, BYTES_AHEAD);
 	for (done = 0; (ssize_t)done < len && n < max; done += d->d_reclen) {
@@ -37,22 +38,22 @@ next_names(struct call_ctx *ctx, const struct fs_obj *dir, uint64_t *at,
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
 		names[n].name = d->d_name;
-		names[n++].ino = fs_number(d);
+		names[n++].ino = door_inode_number(d);
 	}
 	if (len <= 0)
-		*at = FS_ANYWHERE;
+		*at = DOOR_ANYWHERE;
 	else if ((ssize_t)done == len)
 		list.resume = *at;
-	fs_close(&list);
+	door_close(&list);
 	return n;
 }
 
 bool
-fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
+door_ahead(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
     struct fh *fh, struct stat *st, enum nfsstat *status)
 {
-	struct fs_cache *cache = ctx->thread->fs->cache;
-	struct fs_name names[FS_MANY_MAX];
+	struct cache *cache = ctx->thread->fs->cache;
+	struct door_name names[DOOR_MANY_MAX];
 	_Alignas(struct dirent64) uint8_t bytes[BYTES_AHEAD];
 	uint64_t at;
 	size_t n;
@@ -60,17 +61,17 @@ fs_ahead(struct call_ctx *ctx, const struct fs_obj *dir, const char *name,
 	/* Who has just made the name must not begin again. */
 	if (ctx->changed || !dir->export->fast || dir->export->vague ||
 	    dir->st.st_size > SIZE_MAX_AHEAD ||
-	    !fs_cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
+	    !cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
 		return false;
-	if (!fs_may_wait(ctx)) {
+	if (!door_may_wait(ctx)) {
 		*status = NFS_LATER;
 		return true;
 	}
 	names[0].name = name;
 	names[0].ino = 0;
-	n = next_names(ctx, dir, &at, bytes, names + 1, FS_MANY_MAX - 1);
-	(void)fs_lookup_many(ctx, dir, names, n + 1); /* it may wait */
-	fs_cache_ahead_done(cache, dir->entry, at);
+	n = next_names(ctx, dir, &at, bytes, names + 1, DOOR_MANY_MAX - 1);
+	(void)door_lookup_many(ctx, dir, names, n + 1); /* it may wait */
+	cache_ahead_done(cache, dir->entry, at);
 	*fh = names[0].fh;
 	*st = names[0].st;
 	*status = names[0].status;

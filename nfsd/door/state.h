@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The state behind the door: one struct fs for the process, one struct
- * fs_thread for the event loop (number 0) and each file thread. Set up by the
+ * The state behind the door: one struct door for the process, one struct
+ * door_thread for the event loop (number 0) and each file thread. Set up by the
  * worker, or by a test with a broker in the same process.
  * Runs in: nfsd worker, tests.
  */
@@ -11,87 +11,87 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "nfsd/broker/broker.h"
 #include "handle/fhandle.h"
-#include "nfsd/door/door.h"
+#include "nfsd/broker/broker.h"
 #include "nfsd/door/cache.h"
+#include "nfsd/door/door.h"
+#include "nfsd/door/handle_cache.h"
+#include "nfsd/door/listings.h"
 #include "nfsd/roles/cred.h"
 #include "nfsd/roles/served.h"
-#include "nfsd/door/listings.h"
-#include "nfsd/door/handles.h"
 
-#define FS_THREADS_MAX	 63 /* file threads; with the loop 64 channels */
-#define FS_PEERS	 64 /* access decisions a thread remembers */
-#define FS_BROKER_MS	 3000 /* a restarted broker is waited for */
-#define FS_SLOW_STRIKES	 4 /* slow operations that make an export slow, */
-#define FS_STRIKE_NS	 1000000000u /* when they come within this time */
-#define FS_SETTLED_MS	 20 /* a ctime older than this is the last of its tick */
-#define FS_COARSE_MS	 2020 /* the same where times are whole seconds, or two */
-#define FS_FRESH	 64 /* files whose attributes calls of a batch share, */
-#define FS_FRESH_NS	 1000000u /* for this long at the most */
-#define FS_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
+#define DOOR_THREADS_MAX   63 /* file threads; with the loop 64 channels */
+#define DOOR_PEERS	   64 /* access decisions a thread remembers */
+#define DOOR_BROKER_MS	   3000 /* a restarted broker is waited for */
+#define DOOR_SLOW_STRIKES  4 /* slow operations that make an export slow, */
+#define DOOR_STRIKE_NS	   1000000000u /* when they come within this time */
+#define DOOR_SETTLED_MS	   20 /* a ctime older than this is the last of its tick */
+#define DOOR_COARSE_MS	   2020 /* the same where times are whole seconds, or two */
+#define DOOR_FRESH	   64 /* files whose attributes calls of a batch share, */
+#define DOOR_FRESH_NS	   1000000u /* for this long at the most */
+#define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
-#define FS_EXPORT_DEV ((dev_t)0x7465726e0000)
+#define DOOR_EXPORT_DEV ((dev_t)0x7465726e0000)
 
 /* One access decision: this host in this export and dialect. */
-struct fs_peer {
-	const struct fs_export *export; /* NULL: none */
+struct door_peer {
+	const struct served_export *export; /* NULL: none */
 	bool utf16;
 	struct addr from;
 	const struct export_client *client; /* NULL: not allowed */
 };
 
 /* Attributes that calls of a batch share; event loop only, so no lock. */
-struct fs_fresh {
+struct door_fresh {
 	uint64_t epoch; /* fs->epoch */
 	uint64_t ns; /* when the call that asked began */
 	struct fh fh; /* of which file */
 	struct stat st;
 };
 
-struct fs_thread {
-	struct fs *fs;
+struct door_thread {
+	struct door *fs;
 	unsigned int index;
 	struct broker_client *broker;
-	struct fs_acting acting;
+	struct cred_acting acting;
 	bool started;
-	/* Written by this thread alone; the event loop looks in (fs_sweep()). */
+	/* Written by this thread alone; the event loop looks in (door_release_idle()). */
 	_Atomic unsigned int open; /* objects in use */
 	_Atomic uint64_t used_ns; /* when the last call began */
-	struct fs_exports *_Atomic exports; /* in use by this thread */
+	struct served_exports *_Atomic exports; /* in use by this thread */
 	_Atomic uint32_t generation; /* of it */
-	struct fs_export *export; /* of the last fs_open() */
+	struct served_export *export; /* of the last door_open() */
 	/* The last caller, before and after squashing. */
 	struct rpc_cred raw;
 	const struct export_options *raw_options;
-	struct fs_cred cred;
-	uint64_t caller; /* fs_cred_key(&cred) */
-	struct fs_peer peers[FS_PEERS];
+	struct cred cred;
+	uint64_t caller; /* cred_key(&cred) */
+	struct door_peer peers[DOOR_PEERS];
 };
 
-struct fs {
+struct door {
 	pthread_mutex_t lock; /* of exports */
-	struct fs_exports *exports;
+	struct served_exports *exports;
 	_Atomic uint32_t generation;
-	struct fs_cache *cache;
-	struct fs_notes *notes;
-	struct fs_listings *listings;
+	struct cache *cache;
+	struct handle_cache *notes;
+	struct listings *listings;
 	struct fh_subkey key;
-	enum fs_mode mode;
+	enum nfsd_mode mode;
 	bool mknod;
 	unsigned int nthreads;
-	struct fs_thread threads[FS_THREADS_MAX + 1];
+	struct door_thread threads[DOOR_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
 	unsigned int strikes;
 	uint64_t batch; /* of the last call in the event loop */
 	uint64_t epoch; /* ends with the batch and with each change */
-	struct fs_fresh fresh[FS_FRESH];
+	struct door_fresh fresh[DOOR_FRESH];
 	long reads; /* blocks the event loop had read at the last look */
 };
 
-struct fs_settings {
-	enum fs_mode mode;
+struct door_settings {
+	enum nfsd_mode mode;
 	unsigned int threads; /* file threads */
 	size_t files; /* descriptors the cache may hold */
 	size_t notes; /* handles it may know without one */
@@ -100,31 +100,32 @@ struct fs_settings {
 };
 
 /* Never NULL. There is one door in a process. */
-struct fs *fs_new(const struct fs_settings *);
-void fs_free(struct fs *);
+struct door *door_new(const struct door_settings *);
+void door_free(struct door *);
 /* Swaps the exports in; takes over one use. */
-void fs_set_exports(struct fs *, struct fs_exports *);
+void door_set_exports(struct door *, struct served_exports *);
 /* The channel of a thread; takes it over. */
-void fs_set_broker(struct fs *, unsigned int thread, struct broker_client *);
+void door_set_broker(struct door *, unsigned int thread,
+    struct broker_client *);
 /* For begin: the thread of a call. */
-struct fs_thread *fs_thread(struct fs *, unsigned int index);
+struct door_thread *door_thread(struct door *, unsigned int index);
 /* For end: how long a call took in the event loop, to tell slow exports. */
-void fs_took(struct fs_thread *, uint64_t now_ns, uint64_t ns);
+void door_note_latency(struct door_thread *, uint64_t now_ns, uint64_t ns);
 /* Once a second, from the event loop. */
-void fs_sweep(struct fs *, uint64_t now_ns);
+void door_release_idle(struct door *, uint64_t now_ns);
 
 /* The write verifier lives there from now on (0: not chosen yet). */
-void fs_share_verifier(_Atomic uint64_t *);
+void door_share_verifier(_Atomic uint64_t *);
 
 /* For the files of the door only. */
-enum nfsstat fs_status(struct call_ctx *, int error);
+enum nfsstat door_status(struct call_ctx *, int error);
 /* The client's entry when it may use the export, else NULL. */
-const struct export_client *fs_client(struct fs_thread *,
-    const struct fs_export *, bool utf16, const struct rpc_peer *);
+const struct export_client *door_client(struct door_thread *,
+    const struct served_export *, bool utf16, const struct rpc_peer *);
 /* Ask the broker; again after an eviction or a restart. */
-int fs_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
+int door_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
     bool *readable);
-int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
+int door_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, const int *fds, struct broker_sealed *);
 /*
  * A change in the same tick of the clock would leave ctime as it is: only by a
@@ -132,12 +133,12 @@ int fs_ask_seal(struct call_ctx *, const struct broker_seal *,
  * may come from a filesystem that keeps none (ext4 with inodes of 128 bytes) or
  * counts by twos (FAT).
  */
-bool fs_settled(const struct timespec *ctime);
+bool door_settled(const struct timespec *ctime);
 /*
  * An unknown name: when it pays, looks it up together with the names behind it
- * (fs_ahead.c). False: it must be looked up alone.
+ * (prefetch.c). False: it must be looked up alone.
  */
-bool fs_ahead(struct call_ctx *, const struct fs_obj *dir, const char *name,
+bool door_ahead(struct call_ctx *, const struct door_obj *dir, const char *name,
     struct fh *, struct stat *, enum nfsstat *);
 
 #endif

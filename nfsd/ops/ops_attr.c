@@ -11,10 +11,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "exports/exports.h"
+#include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
-#include "base/util.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
@@ -24,19 +25,19 @@ void
 op_getattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct fs_obj obj;
+	struct door_obj obj;
 
-	res->status = fs_open(ctx, &args->object, 0, &obj);
+	res->status = door_open(ctx, &args->object, 0, &obj);
 	if (res->status != NFS_OK)
 		return;
 	ops_post(&res->post, &obj, &obj.st);
-	fs_close(&obj);
+	door_close(&obj);
 }
 
 mode_t
 ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
 {
-	if (!directory && !fs_is_root(ctx))
+	if (!directory && !door_is_root(ctx))
 		mode &= ~(uint32_t)(S_ISUID | S_ISGID);
 	return mode & 07777;
 }
@@ -128,7 +129,7 @@ ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
 	 * Clients name themselves as owner, some as root or another; a maker
 	 * who may not give files away still gets his file.
 	 */
-	if (!fs_is_root(ctx))
+	if (!door_is_root(ctx))
 		rest.set_uid = rest.set_gid = false;
 	/* mkdir(2) takes no setgid bit; the other bits are there already. */
 	rest.set_mode =
@@ -138,7 +139,7 @@ ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
 
 /* Size first: it may fail for want of space, before anything is changed. */
 static enum nfsstat
-change(struct call_ctx *ctx, struct fs_obj *obj, const struct nfs_sattr *s)
+change(struct call_ctx *ctx, struct door_obj *obj, const struct nfs_sattr *s)
 {
 	if (s->set_size && ftruncate(obj->fd, (off_t)s->size) == -1)
 		return nfs_status(errno);
@@ -164,18 +165,19 @@ check(const struct call_ctx *ctx, const struct nfs_setattr *a,
 
 /* Replaces a descriptor whose mode cannot be changed by one whose can. */
 static enum nfsstat
-reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct fs_obj *obj)
+reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct door_obj *obj)
 {
 	enum nfsstat status;
-	struct fs_obj data;
+	struct door_obj data;
 
 	if (!a->sattr.set_mode || a->sattr.set_size ||
 	    !S_ISREG(obj->st.st_mode) || can_chmod_path())
 		return NFS_OK;
-	status = fs_open(ctx, &a->object, FS_FILE | FS_READ | FS_MODIFY, &data);
+	status = door_open(ctx, &a->object, DOOR_FILE | DOOR_READ | DOOR_MODIFY,
+	    &data);
 	if (status != NFS_OK)
 		return status;
-	fs_close(obj);
+	door_close(obj);
 	*obj = data;
 	return NFS_OK;
 }
@@ -185,8 +187,8 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_setattr *a = &args->setattr;
-	unsigned int want = a->sattr.set_size ? FS_FILE | FS_WRITE : 0;
-	struct fs_obj obj;
+	unsigned int want = a->sattr.set_size ? DOOR_FILE | DOOR_WRITE : 0;
+	struct door_obj obj;
 
 	res->status = ops_open_change(ctx, &a->object, want, &obj, &res->wcc);
 	if (res->status != NFS_OK)
@@ -197,7 +199,7 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status == NFS_OK)
 		res->status = change(ctx, &obj, &a->sattr);
 	ops_wcc_after(&res->wcc, &obj);
-	fs_close(&obj);
+	door_close(&obj);
 }
 
 /* What each bit of ACCESS needs of a directory and of anything else. */
@@ -216,7 +218,7 @@ static const struct {
 };
 
 static uint32_t
-granted(struct call_ctx *ctx, const struct fs_obj *obj, uint32_t wanted)
+granted(struct call_ctx *ctx, const struct door_obj *obj, uint32_t wanted)
 {
 	bool directory = S_ISDIR(obj->st.st_mode);
 	uint32_t grant = 0;
@@ -227,7 +229,7 @@ granted(struct call_ctx *ctx, const struct fs_obj *obj, uint32_t wanted)
 		if (wanted & rights[i].bit)
 			ask |=
 			    directory ? rights[i].directory : rights[i].other;
-	has = ask == 0 ? 0 : fs_access(ctx, obj, ask);
+	has = ask == 0 ? 0 : door_access(ctx, obj, ask);
 	for (i = 0; i < nitems(rights); i++) {
 		need = directory ? rights[i].directory : rights[i].other;
 		if (need != 0 && (has & need) == need &&
@@ -241,12 +243,12 @@ void
 op_access(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct fs_obj obj;
+	struct door_obj obj;
 
-	res->status = fs_open(ctx, &args->access.object, 0, &obj);
+	res->status = door_open(ctx, &args->access.object, 0, &obj);
 	if (res->status != NFS_OK)
 		return;
 	ops_post(&res->post, &obj, &obj.st);
 	res->access = granted(ctx, &obj, args->access.wanted);
-	fs_close(&obj);
+	door_close(&obj);
 }

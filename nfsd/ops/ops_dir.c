@@ -21,10 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/list.h"
 #include "base/name.h"
-#include "nfsd/ops/ops_util.h"
 #include "base/util.h"
+#include "nfsd/ops/ops.h"
+#include "nfsd/door/list.h"
+#include "nfsd/ops/ops_util.h"
 
 #define WIDE_SHIFT 31
 #define RECORD_MAX 2048 /* more than any entry from the kernel */
@@ -32,12 +33,12 @@
 #define PROBE_SIZE 4096
 #define FOLD_MAX   100000 /* entries looked at for one name */
 
-_Static_assert(OPS_LISTING_MAX >= FS_LISTING_BYTES, "what is recalled fits");
+_Static_assert(OPS_LISTING_MAX >= LISTING_BYTES, "what is recalled fits");
 
 /* One listing on its way. */
 struct walk {
 	struct call_ctx *ctx;
-	struct fs_obj *dir;
+	struct door_obj *dir;
 	struct ops_scratch *scratch;
 	uint64_t cookie; /* behind which to go on */
 	bool plus;
@@ -146,9 +147,9 @@ fileid(struct walk *w, const struct dirent64 *d)
 	memset(&st, 0, sizeof(st));
 	if (strcmp(d->d_name, "..") != 0)
 		st.st_ino = d->d_ino;
-	else if (w->plus || fs_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
+	else if (w->plus || door_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
 		st = w->dir->st;
-	fs_attr(w->dir, &st, &attr);
+	door_attr(w->dir, &st, &attr);
 	return attr.fileid;
 }
 
@@ -317,7 +318,7 @@ dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
 
 	entry->fh = *self;
 	if (strcmp(name, "..") == 0)
-		known = fs_parent(w->ctx, w->dir, &entry->fh, &st) == NFS_OK;
+		known = door_parent(w->ctx, w->dir, &entry->fh, &st) == NFS_OK;
 	ops_post(&entry->post, w->dir, known ? &st : &w->dir->st);
 	entry->fileid = entry->post.attr.fileid;
 	entry->post.has = entry->has_fh = known;
@@ -331,16 +332,16 @@ static bool
 dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 {
 	const struct dirent64 *const *files = &w->scratch->files[first];
-	struct fs_name names[FS_MANY_MAX];
+	struct door_name names[DOOR_MANY_MAX];
 	struct nfs_dirent *entry;
 	size_t i, asked = 0;
 
 	for (i = 0; i < n; i++)
 		if (!is_dots(files[i]->d_name)) {
 			names[asked].name = files[i]->d_name;
-			names[asked++].ino = fs_number(files[i]);
+			names[asked++].ino = door_inode_number(files[i]);
 		}
-	if (!fs_lookup_many(w->ctx, w->dir, names, asked))
+	if (!door_lookup_many(w->ctx, w->dir, names, asked))
 		return false;
 	for (i = n; i-- > 0;) {
 		entry = &w->scratch->list[first + i];
@@ -366,10 +367,11 @@ has_to_wait(const struct walk *w)
 	const struct dirent64 *const *files = w->scratch->files;
 	size_t i;
 
-	if (w->dir->st.st_size <= FS_LARGE_DIR)
+	if (w->dir->st.st_size <= DOOR_LARGE_DIR)
 		return false;
 	for (i = 0; i < w->n; i++)
-		if (!is_dots(files[i]->d_name) && fs_number(files[i]) == 0)
+		if (!is_dots(files[i]->d_name) &&
+		    door_inode_number(files[i]) == 0)
 			return true;
 	return false;
 }
@@ -379,12 +381,12 @@ dress_all(struct walk *w, const struct fh *self)
 {
 	size_t at, n;
 
-	if (has_to_wait(w) && !fs_may_wait(w->ctx)) {
+	if (has_to_wait(w) && !door_may_wait(w->ctx)) {
 		w->status = NFS_LATER;
 		return;
 	}
 	for (at = 0; at < w->n; at += n) {
-		n = w->n - at < FS_MANY_MAX ? w->n - at : FS_MANY_MAX;
+		n = w->n - at < DOOR_MANY_MAX ? w->n - at : DOOR_MANY_MAX;
 		if (!dress(w, at, n, self)) {
 			w->status = NFS_LATER;
 			return;
@@ -410,13 +412,13 @@ budget(const struct call_ctx *ctx, uint32_t count)
 
 /* Entries from the directory; what it said is remembered. */
 static void
-ask_directory(struct walk *w, const struct fs_list_ask *ask)
+ask_directory(struct walk *w, const struct door_list_ask *ask)
 {
-	if (w->dir->st.st_size > FS_LARGE_DIR && !fs_may_wait(w->ctx)) {
+	if (w->dir->st.st_size > DOOR_LARGE_DIR && !door_may_wait(w->ctx)) {
 		w->status = NFS_LATER;
 		return;
 	}
-	w->status = fs_list_open(w->ctx, w->dir, w->cookie);
+	w->status = door_list_open(w->ctx, w->dir, w->cookie);
 	w->at = w->dir->at;
 	if (w->status == NFS_OK)
 		list(w);
@@ -424,14 +426,14 @@ ask_directory(struct walk *w, const struct fs_list_ask *ask)
 		return;
 	if (!w->eof)
 		w->dir->resume = w->at;
-	fs_list_remember(w->dir, ask, w->scratch->dirents, w->used, w->eof);
+	door_list_remember(w->dir, ask, w->scratch->dirents, w->used, w->eof);
 }
 
 static void
 readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
     struct call_res *res, bool plus)
 {
-	struct fs_obj dir;
+	struct door_obj dir;
 	struct walk w = { .ctx = ctx,
 		.dir = &dir,
 		.scratch = ctx->scratch,
@@ -440,17 +442,17 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 		.exact = ctx->limits->cookie_max == UINT64_MAX,
 		.left = budget(ctx, a->count),
 		.dir_left = a->dircount };
-	const struct fs_list_ask ask = { .cookie = a->cookie,
+	const struct door_list_ask ask = { .cookie = a->cookie,
 		.room = w.left,
 		.dir_room = w.dir_left,
 		.plus = plus };
 
 	res->status =
-	    ops_open(ctx, &a->dir, FS_DIR | FS_LIST, &dir, &res->post);
+	    ops_open(ctx, &a->dir, DOOR_DIR | DOOR_LIST, &dir, &res->post);
 	if (res->status != NFS_OK)
 		return;
 	if (w.exact &&
-	    fs_list_recall(&dir, &ask, w.scratch->dirents, &w.used, &w.eof))
+	    door_list_recall(&dir, &ask, w.scratch->dirents, &w.used, &w.eof))
 		(void)add_all(&w, w.scratch->dirents, w.used);
 	else
 		ask_directory(&w, &ask);
@@ -461,7 +463,7 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 	res->listing.n = w.n;
 	res->listing.eof = w.eof;
 	ops_post(&res->post, &dir, &dir.st);
-	fs_close(&dir);
+	door_close(&dir);
 }
 
 void

@@ -8,10 +8,11 @@
 #include <errno.h>
 #include <linux/magic.h>
 
+#include "base/util.h"
 #include "exports/exports.h"
+#include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
-#include "base/util.h"
 
 #define NO_LINKS    0x1u /* neither hard nor symbolic */
 #define CASE_FOLDS  0x2u
@@ -58,15 +59,15 @@ ask(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
     struct statfs *f)
 {
 	enum nfsstat status;
-	struct fs_obj obj;
+	struct door_obj obj;
 
-	status = fs_open(ctx, fh, 0, &obj);
+	status = door_open(ctx, fh, 0, &obj);
 	if (status != NFS_OK)
 		return status;
 	ops_post(post, &obj, &obj.st);
 	if (fstatfs(obj.fd, f) == -1)
 		status = nfs_status(errno);
-	fs_close(&obj);
+	door_close(&obj);
 	return status;
 }
 

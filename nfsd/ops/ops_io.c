@@ -12,11 +12,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "exports/exports.h"
-#include "nfsd/door/door.h"
-#include "nfsd/roles/served.h"
 #include "base/name.h"
+#include "exports/exports.h"
+#include "nfsd/ops/ops.h"
+#include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/roles/served.h"
 
 /* Reads until len or the end of the file; -1 with errno. */
 static ssize_t
@@ -43,7 +44,7 @@ read_all(int fd, uint8_t *to, size_t len, off_t offset)
  * result is then the end of the file.
  */
 static ssize_t
-read_cached(const struct fs_obj *file, uint8_t *to, size_t len, off_t offset)
+read_cached(const struct door_obj *file, uint8_t *to, size_t len, off_t offset)
 {
 	struct iovec iov = { to, len };
 	ssize_t n;
@@ -74,7 +75,7 @@ read_len(const struct call_ctx *ctx, const struct nfs_read *a,
 }
 
 static enum nfsstat
-read_file(struct call_ctx *ctx, const struct nfs_read *a, struct fs_obj *file,
+read_file(struct call_ctx *ctx, const struct nfs_read *a, struct door_obj *file,
     struct nfs_data *data)
 {
 	uint8_t *to = ctx->call->room + ctx->limits->read_at;
@@ -85,13 +86,13 @@ read_file(struct call_ctx *ctx, const struct nfs_read *a, struct fs_obj *file,
 	if (len > 0)
 		n = ctx->call->may_wait ? read_all(file->fd, to, len, offset) :
 					  read_cached(file, to, len, offset);
-	if (n == -1 && errno == EAGAIN && !fs_may_wait(ctx))
+	if (n == -1 && errno == EAGAIN && !door_may_wait(ctx))
 		return NFS_LATER;
 	if (n == -1)
 		return nfs_status(errno);
 	/* It grew since we looked: attributes must cover the data. */
 	if (len > 0 && offset + n > file->st.st_size)
-		(void)fs_stat(file, &file->st);
+		(void)door_stat(file, &file->st);
 	data->data.data = to;
 	data->data.len = (size_t)n;
 	data->eof = (size_t)n < len ||
@@ -103,15 +104,15 @@ void
 op_read(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct fs_obj file;
+	struct door_obj file;
 
-	res->status = ops_open(ctx, &args->read.file, FS_FILE | FS_READ, &file,
-	    &res->post);
+	res->status = ops_open(ctx, &args->read.file, DOOR_FILE | DOOR_READ,
+	    &file, &res->post);
 	if (res->status != NFS_OK)
 		return;
 	res->status = read_file(ctx, &args->read, &file, &res->data);
 	ops_post(&res->post, &file, &file.st);
-	fs_close(&file);
+	door_close(&file);
 }
 
 /* Writes all or fails: version 2 has no word for a part. */
@@ -162,8 +163,8 @@ write_data(const struct call_ctx *ctx, const struct nfs_write *a,
  * filesystem is known to heed them; FUSE may not (direct I/O).
  */
 static int
-write_stable(const struct fs_obj *file, const struct slice *data, off_t offset,
-    enum nfs_stable stable)
+write_stable(const struct door_obj *file, const struct slice *data,
+    off_t offset, enum nfs_stable stable)
 {
 	static const int flags[] = {
 		[NFS_UNSTABLE] = 0,
@@ -179,8 +180,8 @@ write_stable(const struct fs_obj *file, const struct slice *data, off_t offset,
 }
 
 static enum nfsstat
-write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
-    struct nfs_written *written)
+write_file(struct call_ctx *ctx, const struct nfs_write *a,
+    struct door_obj *file, struct nfs_written *written)
 {
 	enum nfs_stable stable =
 	    file->options->async ? NFS_UNSTABLE : a->stable;
@@ -190,7 +191,7 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
 	status = write_data(ctx, a, &file->st, &data);
 	if (status != NFS_OK)
 		return status;
-	if (stable != NFS_UNSTABLE && !fs_may_wait(ctx))
+	if (stable != NFS_UNSTABLE && !door_may_wait(ctx))
 		return NFS_LATER;
 	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
 		status = nfs_status(errno);
@@ -203,12 +204,12 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a, struct fs_obj *file,
 		if (status == NFSERR_IO ||
 		    (stable != NFS_UNSTABLE &&
 			write_all(file->fd, &data, (off_t)a->offset, 0) == 0))
-			fs_writeback_failed();
+			door_writeback_failed();
 		return status;
 	}
 	written->count = (uint32_t)data.len;
 	written->committed = a->stable;
-	written->verf = fs_write_verifier();
+	written->verf = door_write_verifier();
 	return NFS_OK;
 }
 
@@ -217,29 +218,29 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_write *a = &args->write;
-	struct fs_obj file;
+	struct door_obj file;
 
-	res->status = ops_open_change(ctx, &a->file, FS_FILE | FS_WRITE, &file,
-	    &res->wcc);
+	res->status = ops_open_change(ctx, &a->file, DOOR_FILE | DOOR_WRITE,
+	    &file, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status = write_file(ctx, a, &file, &res->written);
 	if (res->status != NFS_LATER)
 		ops_wcc_after(&res->wcc, &file);
-	fs_close(&file);
+	door_close(&file);
 }
 
 /* The whole file whatever the range: it is what fsync(2) does. */
 static enum nfsstat
-commit(struct call_ctx *ctx, const struct fs_obj *file)
+commit(struct call_ctx *ctx, const struct door_obj *file)
 {
 	if (file->options->async)
 		return NFS_OK;
-	if (!fs_may_wait(ctx))
+	if (!door_may_wait(ctx))
 		return NFS_LATER;
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
-	fs_writeback_failed();
+	door_writeback_failed();
 	return NFSERR_IO;
 }
 
@@ -248,27 +249,27 @@ op_commit(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct fh *fh = &args->commit.file;
-	struct fs_obj file;
+	struct door_obj file;
 	bool clean;
 
 	res->status =
-	    ops_open_change(ctx, fh, FS_FILE | FS_WRITE, &file, &res->wcc);
+	    ops_open_change(ctx, fh, DOOR_FILE | DOOR_WRITE, &file, &res->wcc);
 	/* Where nothing can be written nothing is left to commit. */
 	clean = res->status == NFSERR_ROFS;
 	if (clean)
-		res->status = fs_open(ctx, fh, FS_FILE, &file);
+		res->status = door_open(ctx, fh, DOOR_FILE, &file);
 	if (res->status != NFS_OK)
 		return;
 	if (!clean)
 		res->status = commit(ctx, &file);
-	res->written.verf = fs_write_verifier();
+	res->written.verf = door_write_verifier();
 	ops_wcc_after(&res->wcc, &file);
-	fs_close(&file);
+	door_close(&file);
 }
 
 /* The text in the client's encoding. */
 static enum nfsstat
-read_link(struct call_ctx *ctx, const struct fs_obj *link, struct slice *text)
+read_link(struct call_ctx *ctx, const struct door_obj *link, struct slice *text)
 {
 	struct ops_scratch *s = ctx->scratch;
 	ssize_t n;
@@ -291,12 +292,13 @@ void
 op_readlink(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct fs_obj link;
+	struct door_obj link;
 
-	res->status = ops_open(ctx, &args->object, FS_LINK, &link, &res->post);
+	res->status =
+	    ops_open(ctx, &args->object, DOOR_LINK, &link, &res->post);
 	if (res->status != NFS_OK)
 		return;
 	res->status = read_link(ctx, &link, &res->data.data);
 	ops_post(&res->post, &link, &link.st);
-	fs_close(&link);
+	door_close(&link);
 }

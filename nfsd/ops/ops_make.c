@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/door.h"
 #include "base/name.h"
+#include "nfsd/ops/ops.h"
+#include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
 
 /* When the client names no mode. */
@@ -89,7 +90,7 @@ dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 
 /* A file that does not exist yet; EXIST when it does. */
 static enum nfsstat
-create_new(struct call_ctx *ctx, const struct fs_obj *dir,
+create_new(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	const char *name = a->at.name.str;
@@ -97,7 +98,7 @@ create_new(struct call_ctx *ctx, const struct fs_obj *dir,
 	struct stat st;
 	int fd;
 
-	fd = fs_openat(ctx, dir->fd, name,
+	fd = door_openat(ctx, dir->fd, name,
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 	    file_mode(ctx, &a->sattr));
 	if (fd == -1)
@@ -109,7 +110,7 @@ create_new(struct call_ctx *ctx, const struct fs_obj *dir,
 		(void)unlinkat(dir->fd, name, 0);
 		return status;
 	}
-	status = fs_adopt(ctx, dir, name, fd, true, &res->fh, &st);
+	status = door_adopt(ctx, dir, name, fd, true, &res->fh, &st);
 	if (status == NFS_OK)
 		ops_post(&res->post, dir, &st);
 	return status;
@@ -120,28 +121,28 @@ truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
     const struct fh *fh, struct stat *st)
 {
 	enum nfsstat status;
-	struct fs_obj file;
+	struct door_obj file;
 
-	status = fs_open(ctx, fh, FS_FILE | FS_WRITE, &file);
+	status = door_open(ctx, fh, DOOR_FILE | DOOR_WRITE, &file);
 	if (status != NFS_OK)
 		return status;
 	if (ftruncate(file.fd, (off_t)a->sattr.size) == -1)
 		status = nfs_status(errno);
 	else
-		status = fs_stat(&file, st);
-	fs_close(&file);
+		status = door_stat(&file, st);
+	door_close(&file);
 	return status;
 }
 
 /* The name exists: a repeat, or a file to be used as it is, or EXIST. */
 static enum nfsstat
-create_old(struct call_ctx *ctx, const struct fs_obj *dir,
+create_old(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	enum nfsstat status;
 	struct stat st;
 
-	status = fs_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	status = door_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
 	if (status != NFS_OK)
 		return status;
 	if (!S_ISREG(st.st_mode) ||
@@ -156,8 +157,8 @@ create_old(struct call_ctx *ctx, const struct fs_obj *dir,
 }
 
 static enum nfsstat
-create(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
-    struct call_res *res)
+create(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
 {
 	enum nfsstat status = create_new(ctx, dir, a, res);
 
@@ -174,27 +175,27 @@ needs_more(const struct call_ctx *ctx, const struct nfs_make *a)
 
 	return s->set_atime != NFS_KEEP_TIME || s->set_mtime != NFS_KEEP_TIME ||
 	    (a->type == NFS_DIR && s->set_mode && (s->mode & S_ISGID)) ||
-	    (fs_is_root(ctx) && (s->set_uid || s->set_gid));
+	    (door_is_root(ctx) && (s->set_uid || s->set_gid));
 }
 
 /* Handle and attributes of something made by name. */
 static enum nfsstat
-made(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
+made(struct call_ctx *ctx, const struct door_obj *dir, const struct nfs_make *a,
     struct call_res *res)
 {
 	enum nfsstat status;
-	struct fs_obj obj;
+	struct door_obj obj;
 	struct stat st;
 
 	ctx->changed = true;
-	status = fs_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	status = door_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
 	if (status == NFS_OK && needs_more(ctx, a)) {
-		status = fs_open(ctx, &res->fh, FS_MODIFY, &obj);
+		status = door_open(ctx, &res->fh, DOOR_MODIFY, &obj);
 		if (status != NFS_OK)
 			return status;
 		status = ops_apply_new(ctx, obj.fd, &a->sattr, st.st_mode);
-		(void)fs_stat(&obj, &st);
-		fs_close(&obj);
+		(void)door_stat(&obj, &st);
+		door_close(&obj);
 	}
 	if (status == NFS_OK)
 		ops_post(&res->post, dir, &st);
@@ -203,7 +204,7 @@ made(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_make *a,
 
 /* The size that some clients (yanfs) send is nothing to a directory. */
 static enum nfsstat
-make_dir(struct call_ctx *ctx, const struct fs_obj *dir,
+make_dir(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	mode_t mode =
@@ -216,7 +217,7 @@ make_dir(struct call_ctx *ctx, const struct fs_obj *dir,
 
 /* The text as it is to be stored: terminated, in the server's encoding. */
 static enum nfsstat
-link_text(const struct fs_obj *dir, const struct slice *wire,
+link_text(const struct door_obj *dir, const struct slice *wire,
     char text[NFS_TARGET_MAX + 1])
 {
 	size_t len = wire->len;
@@ -236,7 +237,7 @@ link_text(const struct fs_obj *dir, const struct slice *wire,
 }
 
 static enum nfsstat
-make_link(struct call_ctx *ctx, const struct fs_obj *dir,
+make_link(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	char *text = ctx->scratch->target;
@@ -252,7 +253,7 @@ make_link(struct call_ctx *ctx, const struct fs_obj *dir,
 
 /* Devices for nobody but root who was not squashed. */
 static enum nfsstat
-make_node(struct call_ctx *ctx, const struct fs_obj *dir,
+make_node(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	static const mode_t types[NFS_FTYPES] = {
@@ -267,7 +268,7 @@ make_node(struct call_ctx *ctx, const struct fs_obj *dir,
 	if (type == 0)
 		return NFSERR_BADTYPE;
 	if (type == S_IFBLK || type == S_IFCHR) {
-		if (!fs_may_mknod(ctx))
+		if (!door_may_mknod(ctx))
 			return NFSERR_PERM;
 		if (a->rdev_major > MAJOR_MAX || a->rdev_minor > MINOR_MAX)
 			return NFSERR_INVAL;
@@ -282,12 +283,13 @@ make_node(struct call_ctx *ctx, const struct fs_obj *dir,
 /* What all four have around the making. */
 static void
 make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
-    enum nfsstat (*maker)(struct call_ctx *, const struct fs_obj *,
+    enum nfsstat (*maker)(struct call_ctx *, const struct door_obj *,
 	const struct nfs_make *, struct call_res *))
 {
-	struct fs_obj dir;
+	struct door_obj dir;
 
-	res->status = ops_open_change(ctx, &a->at.dir, FS_DIR, &dir, &res->wcc);
+	res->status =
+	    ops_open_change(ctx, &a->at.dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status = check(ctx, a);
@@ -300,7 +302,7 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 		res->no_fh = true;
 	}
 	ops_wcc_after(&res->wcc, &dir);
-	fs_close(&dir);
+	door_close(&dir);
 }
 
 /* Old clients make special files with CREATE. */

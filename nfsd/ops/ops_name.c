@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "exports/exports.h"
+#include "nfsd/ops/ops.h"
 #include "nfsd/door/list.h"
 #include "nfsd/ops/ops_util.h"
 
@@ -20,36 +21,37 @@
  * each name that does not exist is dear: only where the export asks for it.
  */
 static enum nfsstat
-find_folded(struct call_ctx *ctx, const struct fs_obj *dir,
+find_folded(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_place *at, struct fh *fh, struct stat *st)
 {
 	const char *name = NULL;
-	struct fs_obj list;
+	struct door_obj list;
 
 	if (!dir->options->fold)
 		return NFSERR_NOENT;
-	if (!fs_may_wait(ctx))
+	if (!door_may_wait(ctx))
 		return NFS_LATER;
-	if (fs_open(ctx, &at->dir, FS_DIR | FS_LIST, &list) == NFS_OK) {
-		if (fs_list_open(ctx, &list, 0) == NFS_OK)
+	if (door_open(ctx, &at->dir, DOOR_DIR | DOOR_LIST, &list) == NFS_OK) {
+		if (door_list_open(ctx, &list, 0) == NFS_OK)
 			name = ops_dir_find_folded(ctx, list.fd, at->name.str);
-		fs_close(&list);
+		door_close(&list);
 	}
-	return name == NULL ? NFSERR_NOENT : fs_lookup(ctx, dir, name, fh, st);
+	return name == NULL ? NFSERR_NOENT :
+			      door_lookup(ctx, dir, name, fh, st);
 }
 
 static enum nfsstat
-find(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_place *at,
-    struct fh *fh, struct stat *st)
+find(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_place *at, struct fh *fh, struct stat *st)
 {
 	enum nfsstat status;
 
 	if (at->name.fault != NFS_OK)
 		return at->name.fault;
 	if (strcmp(at->name.str, "..") == 0)
-		return fs_parent(ctx, dir, fh, st);
+		return door_parent(ctx, dir, fh, st);
 	if (strcmp(at->name.str, ".") != 0) {
-		status = fs_lookup(ctx, dir, at->name.str, fh, st);
+		status = door_lookup(ctx, dir, at->name.str, fh, st);
 		return status != NFSERR_NOENT ?
 		    status :
 		    find_folded(ctx, dir, at, fh, st);
@@ -64,16 +66,16 @@ find(struct call_ctx *ctx, const struct fs_obj *dir, const struct nfs_place *at,
  * attributes are what its own handle says.
  */
 static void
-post_found(struct call_ctx *ctx, const struct fs_obj *dir,
+post_found(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_place *at, struct call_res *res, const struct stat *st)
 {
-	struct fs_obj other;
+	struct door_obj other;
 
 	if (fh_export_id(&res->fh) == fh_export_id(&at->dir))
 		ops_post(&res->post, dir, st);
-	else if (fs_open(ctx, &res->fh, 0, &other) == NFS_OK) {
+	else if (door_open(ctx, &res->fh, 0, &other) == NFS_OK) {
 		ops_post(&res->post, &other, &other.st);
-		fs_close(&other);
+		door_close(&other);
 	}
 }
 
@@ -81,23 +83,23 @@ void
 op_lookup(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct fs_obj dir;
+	struct door_obj dir;
 	struct stat st;
 
 	res->status =
-	    ops_open(ctx, &args->place.dir, FS_DIR, &dir, &res->wcc.after);
+	    ops_open(ctx, &args->place.dir, DOOR_DIR, &dir, &res->wcc.after);
 	if (res->status != NFS_OK)
 		return;
 	res->status = find(ctx, &dir, &args->place, &res->fh, &st);
 	ops_post(&res->wcc.after, &dir, &dir.st);
 	if (res->status == NFS_OK)
 		post_found(ctx, &dir, &args->place, res, &st);
-	fs_close(&dir);
+	door_close(&dir);
 }
 
-/* What a name means now, for fs_forget(); mode 0 when nothing. */
+/* What a name means now, for door_forget(); mode 0 when nothing. */
 static struct stat
-look(const struct fs_obj *dir, const struct nfs_name *name)
+look(const struct door_obj *dir, const struct nfs_name *name)
 {
 	struct stat st = { .st_mode = 0 };
 
@@ -106,7 +108,7 @@ look(const struct fs_obj *dir, const struct nfs_name *name)
 }
 
 static enum nfsstat
-take_away(struct call_ctx *ctx, const struct fs_obj *dir,
+take_away(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_name *name, int flags)
 {
 	struct stat gone;
@@ -117,7 +119,7 @@ take_away(struct call_ctx *ctx, const struct fs_obj *dir,
 	if (unlinkat(dir->fd, name->str, flags) == -1)
 		return nfs_status(errno);
 	if (gone.st_mode != 0)
-		fs_forget(ctx, dir, &gone);
+		door_forget(ctx, dir, &gone);
 	return NFS_OK;
 }
 
@@ -126,9 +128,9 @@ static void
 remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
     enum nfsstat dots, struct call_res *res)
 {
-	struct fs_obj dir;
+	struct door_obj dir;
 
-	res->status = ops_open_change(ctx, &at->dir, FS_DIR, &dir, &res->wcc);
+	res->status = ops_open_change(ctx, &at->dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	if (nfs_name_is_dots(&at->name))
@@ -136,7 +138,7 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 	else
 		res->status = take_away(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
-	fs_close(&dir);
+	door_close(&dir);
 }
 
 void
@@ -158,8 +160,8 @@ op_rmdir(struct call_ctx *ctx, const struct call_args *args,
 }
 
 static enum nfsstat
-move(struct call_ctx *ctx, const struct fs_obj *from,
-    const struct nfs_name *old, const struct fs_obj *to,
+move(struct call_ctx *ctx, const struct door_obj *from,
+    const struct nfs_name *old, const struct door_obj *to,
     const struct nfs_name *new)
 {
 	struct stat gone;
@@ -175,10 +177,10 @@ move(struct call_ctx *ctx, const struct fs_obj *from,
 	gone = look(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
-	fs_moved(ctx, to, new->str);
+	door_moved(ctx, to, new->str);
 	/* Onto another name of itself nothing is done and nothing is gone. */
 	if (gone.st_mode != 0 && look(to, new).st_ino != gone.st_ino)
-		fs_forget(ctx, to, &gone);
+		door_forget(ctx, to, &gone);
 	return NFS_OK;
 }
 
@@ -187,27 +189,27 @@ op_rename(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_rename *a = &args->rename;
-	struct fs_obj from, to;
+	struct door_obj from, to;
 
 	res->status =
-	    ops_open_change(ctx, &a->from.dir, FS_DIR, &from, &res->wcc);
+	    ops_open_change(ctx, &a->from.dir, DOOR_DIR, &from, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status =
-	    ops_open_change(ctx, &a->to.dir, FS_DIR, &to, &res->wcc_to);
+	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &to, &res->wcc_to);
 	if (res->status == NFS_OK) {
 		res->status = move(ctx, &from, &a->from.name, &to, &a->to.name);
 		ops_wcc_after(&res->wcc_to, &to);
-		fs_close(&to);
+		door_close(&to);
 	}
 	ops_wcc_after(&res->wcc, &from);
-	fs_close(&from);
+	door_close(&from);
 }
 
 /* May the caller give this file another name there? */
 static enum nfsstat
-linkable(struct call_ctx *ctx, const struct fs_obj *file,
-    const struct fs_obj *dir, const struct nfs_name *name)
+linkable(struct call_ctx *ctx, const struct door_obj *file,
+    const struct door_obj *dir, const struct nfs_name *name)
 {
 	if (name->fault != NFS_OK)
 		return name->fault;
@@ -218,8 +220,8 @@ linkable(struct call_ctx *ctx, const struct fs_obj *file,
 	if (S_ISDIR(file->st.st_mode))
 		return NFSERR_ISDIR;
 	/* As protected_hardlinks has it, also where that is off. */
-	if (S_ISREG(file->st.st_mode) && file->st.st_uid != fs_uid(ctx) &&
-	    fs_access(ctx, file, R_OK) == 0)
+	if (S_ISREG(file->st.st_mode) && file->st.st_uid != door_uid(ctx) &&
+	    door_access(ctx, file, R_OK) == 0)
 		return NFSERR_ACCES;
 	return NFS_OK;
 }
@@ -229,21 +231,23 @@ op_link(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_link *a = &args->link;
-	struct fs_obj file, dir;
+	struct door_obj file, dir;
 	struct stat st;
 
-	res->status = ops_open(ctx, &a->file, FS_MODIFY, &file, &res->post);
+	res->status = ops_open(ctx, &a->file, DOOR_MODIFY, &file, &res->post);
 	if (res->status != NFS_OK)
 		return;
-	res->status = ops_open_change(ctx, &a->to.dir, FS_DIR, &dir, &res->wcc);
+	res->status =
+	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status == NFS_OK) {
 		res->status = linkable(ctx, &file, &dir, &a->to.name);
 		if (res->status == NFS_OK)
-			res->status = fs_link(ctx, &file, &dir, a->to.name.str);
+			res->status =
+			    door_link(ctx, &file, &dir, a->to.name.str);
 		ops_wcc_after(&res->wcc, &dir);
-		fs_close(&dir);
+		door_close(&dir);
 	}
-	if (fs_stat(&file, &st) == NFS_OK)
+	if (door_stat(&file, &st) == NFS_OK)
 		ops_post(&res->post, &file, &st);
-	fs_close(&file);
+	door_close(&file);
 }

@@ -8,14 +8,15 @@
 #include "nfsd/ops/ops_util.h"
 
 void
-ops_post(struct nfs_post *post, const struct fs_obj *obj, const struct stat *st)
+ops_post(struct nfs_post *post, const struct door_obj *obj,
+    const struct stat *st)
 {
-	fs_attr(obj, st, &post->attr);
+	door_attr(obj, st, &post->attr);
 	post->has = true;
 }
 
 static void
-wcc_before(struct nfs_wcc *wcc, const struct fs_obj *obj)
+wcc_before(struct nfs_wcc *wcc, const struct door_obj *obj)
 {
 	wcc->has_before = true;
 	wcc->size = (uint64_t)obj->st.st_size;
@@ -24,38 +25,38 @@ wcc_before(struct nfs_wcc *wcc, const struct fs_obj *obj)
 }
 
 void
-ops_wcc_after(struct nfs_wcc *wcc, struct fs_obj *obj)
+ops_wcc_after(struct nfs_wcc *wcc, struct door_obj *obj)
 {
 	struct stat st;
 
-	if (fs_stat(obj, &st) == NFS_OK)
+	if (door_stat(obj, &st) == NFS_OK)
 		ops_post(&wcc->after, obj, &st);
 }
 
 enum nfsstat
 ops_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
-    struct fs_obj *obj, struct nfs_post *post)
+    struct door_obj *obj, struct nfs_post *post)
 {
-	enum nfsstat status = fs_open(ctx, fh, want, obj);
-	struct fs_obj plain;
+	enum nfsstat status = door_open(ctx, fh, want, obj);
+	struct door_obj plain;
 
 	if (status == NFS_OK || status == NFS_LATER ||
 	    status == NFSERR_BADHANDLE || status == NFSERR_STALE)
 		return status;
-	if (fs_open(ctx, fh, 0, &plain) == NFS_OK) {
+	if (door_open(ctx, fh, 0, &plain) == NFS_OK) {
 		ops_post(post, &plain, &plain.st);
-		fs_close(&plain);
+		door_close(&plain);
 	}
 	return status;
 }
 
 enum nfsstat
 ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
-    struct fs_obj *obj, struct nfs_wcc *wcc)
+    struct door_obj *obj, struct nfs_wcc *wcc)
 {
 	enum nfsstat status;
 
-	status = ops_open(ctx, fh, want | FS_MODIFY, obj, &wcc->after);
+	status = ops_open(ctx, fh, want | DOOR_MODIFY, obj, &wcc->after);
 	if (status == NFS_OK)
 		wcc_before(wcc, obj);
 	return status;

@@ -11,22 +11,23 @@
 
 #include "nfsd/wire/call.h"
 
-struct fs_obj;
+struct door_obj;
 
 /*
- * fs_open(), and when that refuses the wish but not the handle, the
+ * door_open(), and when that refuses the wish but not the handle, the
  * attributes of the object in post all the same.
  */
 enum nfsstat ops_open(struct call_ctx *, const struct fh *, unsigned int want,
-    struct fs_obj *, struct nfs_post *post);
+    struct door_obj *, struct nfs_post *post);
 /* The same for something to be changed: fills what was before. */
 enum nfsstat ops_open_change(struct call_ctx *, const struct fh *,
-    unsigned int want, struct fs_obj *, struct nfs_wcc *);
+    unsigned int want, struct door_obj *, struct nfs_wcc *);
 
 /* Attributes st of obj, or of something found in it. */
-void ops_post(struct nfs_post *, const struct fs_obj *, const struct stat *st);
+void ops_post(struct nfs_post *, const struct door_obj *,
+    const struct stat *st);
 /* Asks for the attributes again. */
-void ops_wcc_after(struct nfs_wcc *, struct fs_obj *);
+void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
 
 /*
  * The permission bits a new mode may have: set-id bits on anything but a

@@ -13,16 +13,16 @@
 
 #include <event2/event.h>
 
-#include "exports/config.h"
-#include "confine/jail.h"
-#include "process/listen.h"
 #include "base/log.h"
-#include "nfsd/nfsd.h"
-#include "process/notify.h"
-#include "nfsd/parent/stats_socket.h"
-#include "process/register.h"
-#include "nfsd/stats.h"
 #include "base/util.h"
+#include "confine/jail.h"
+#include "exports/config.h"
+#include "nfsd/nfsd.h"
+#include "nfsd/parent/stats_socket.h"
+#include "nfsd/stats.h"
+#include "process/listen.h"
+#include "process/notify.h"
+#include "process/register.h"
 
 #define EACH_WORKER(i, p)                                                      \
 	(i) = 0;                                                               \
@@ -355,7 +355,7 @@ prepare(void)
 		fatal("shared memory");
 	daemon_detach(&self.n->d);
 	self.jail = config_jail(self.file.list, &self.subs, self.n->d.rootless);
-	self.n->setup.mode = (enum fs_mode) - 1; /* so that it is said */
+	self.n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
 	(void)choose_mode();
 	self.base = daemon_events();
 	parent_stats_start(&self.stats, self.base, self.n);
@@ -401,7 +401,7 @@ int
 nfsd_check(struct nfsd *n)
 {
 	struct exports_file file = { .packed = -1 };
-	enum fs_mode mode;
+	enum nfsd_mode mode;
 	uid_t uid = 0;
 	gid_t gid = 0;
 

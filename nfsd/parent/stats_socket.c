@@ -12,10 +12,10 @@
 
 #include <event2/event.h>
 
-#include "process/listen.h"
 #include "base/log.h"
-#include "nfsd/parent/stats_socket.h"
 #include "base/util.h"
+#include "nfsd/parent/stats_socket.h"
+#include "process/listen.h"
 
 static void
 tell(evutil_socket_t fd, short what UNUSED, void *arg)

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "rpc/rpc.h"
-#include "nfsd/stats.h"
 #include "base/util.h"
+#include "nfsd/stats.h"
+#include "rpc/rpc.h"
 
 /* clang-format off */
 static const struct {

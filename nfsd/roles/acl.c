@@ -18,7 +18,7 @@
 #define ACL_MAX	 4096 /* bytes; a longer one grants nothing here */
 
 static bool
-in_group(const struct fs_cred *cred, uint32_t gid)
+in_group(const struct cred *cred, uint32_t gid)
 {
 	uint32_t i;
 
@@ -31,7 +31,7 @@ in_group(const struct fs_cred *cred, uint32_t gid)
 }
 
 static bool
-acl_permits(const struct fs_cred *cred, const struct stat *st, const void *acl,
+list_permits(const struct cred *cred, const struct stat *st, const void *acl,
     size_t len, unsigned int any)
 {
 	const struct posix_acl_xattr_header *head = acl;
@@ -81,8 +81,7 @@ acl_permits(const struct fs_cred *cred, const struct stat *st, const void *acl,
 
 /* The mode alone, as it is without an ACL. */
 static bool
-mode_permits(const struct fs_cred *cred, const struct stat *st,
-    unsigned int any)
+mode_permits(const struct cred *cred, const struct stat *st, unsigned int any)
 {
 	if (st->st_uid == cred->uid)
 		return (st->st_mode >> 6 & any) != 0;
@@ -91,23 +90,22 @@ mode_permits(const struct fs_cred *cred, const struct stat *st,
 	return (st->st_mode & any) != 0;
 }
 
-enum fs_acl
-fs_permits(const struct fs_acting *acting, int fd, const struct stat *st,
+enum acl_answer
+acl_permits(const struct cred_acting *acting, int fd, const struct stat *st,
     unsigned int any)
 {
-	const struct fs_cred *cred = &acting->now;
+	const struct cred *cred = &acting->now;
 	_Alignas(8) uint8_t acl[ACL_MAX];
 	ssize_t n;
 
 	if (cred->uid == 0 && acting->switches)
-		return FS_ACL_YES;
+		return ACL_YES;
 	n = fgetxattr(fd, ACL_NAME, acl, sizeof(acl));
 	if (n > 0)
-		return acl_permits(cred, st, acl, (size_t)n, any) ? FS_ACL_YES :
-								    FS_ACL_NO;
+		return list_permits(cred, st, acl, (size_t)n, any) ? ACL_YES :
+								     ACL_NO;
 	if (!mode_permits(cred, st, any))
-		return FS_ACL_NO;
-	return n == 0 || errno == ENODATA || errno == EOPNOTSUPP ?
-	    FS_ACL_YES :
-	    FS_ACL_UNKNOWN;
+		return ACL_NO;
+	return n == 0 || errno == ENODATA || errno == EOPNOTSUPP ? ACL_YES :
+								   ACL_UNKNOWN;
 }

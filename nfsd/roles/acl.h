@@ -13,17 +13,17 @@
 
 #include "nfsd/roles/cred.h"
 
-enum fs_acl {
-	FS_ACL_NO,
-	FS_ACL_YES,
-	FS_ACL_UNKNOWN /* by the mode, but an ACL may say less */
+enum acl_answer {
+	ACL_NO,
+	ACL_YES,
+	ACL_UNKNOWN /* by the mode, but an ACL may say less */
 };
 
 /*
  * Has who we act as any of these rights (R_OK, X_OK)? By a descriptor that was
  * really opened: of an O_PATH one no ACL can be read.
  */
-enum fs_acl fs_permits(const struct fs_acting *, int fd, const struct stat *,
-    unsigned int any);
+enum acl_answer acl_permits(const struct cred_acting *, int fd,
+    const struct stat *, unsigned int any);
 
 #endif

@@ -20,10 +20,10 @@
 #define NOBODY UINT32_MAX /* (uid_t)-1 is no user and must not become one */
 
 void
-fs_cred_init(struct fs_acting *acting, enum fs_mode mode)
+cred_init(struct cred_acting *acting, enum nfsd_mode mode)
 {
 	memset(acting, 0, sizeof(*acting));
-	acting->switches = mode != FS_SQUASH;
+	acting->switches = mode != MODE_SQUASH;
 	if (acting->switches)
 		return;
 	acting->now.uid = (uint32_t)geteuid();
@@ -33,7 +33,7 @@ fs_cred_init(struct fs_acting *acting, enum fs_mode mode)
 
 /* Insertion into the sorted list; repeats are dropped. */
 static void
-add_group(struct fs_cred *cred, uint32_t gid)
+add_group(struct cred *cred, uint32_t gid)
 {
 	uint32_t i = cred->ngids;
 
@@ -48,7 +48,7 @@ add_group(struct fs_cred *cred, uint32_t gid)
 }
 
 void
-fs_cred_squash(struct fs_cred *cred, const struct rpc_cred *from,
+cred_squash(struct cred *cred, const struct rpc_cred *from,
     const struct export_options *options)
 {
 	uint32_t i, gid, n = from->ngids;
@@ -76,14 +76,14 @@ fs_cred_squash(struct fs_cred *cred, const struct rpc_cred *from,
 }
 
 bool
-fs_cred_equal(const struct fs_cred *a, const struct fs_cred *b)
+cred_equal(const struct cred *a, const struct cred *b)
 {
 	return a->uid == b->uid && a->gid == b->gid && a->ngids == b->ngids &&
 	    memcmp(a->gids, b->gids, a->ngids * sizeof(a->gids[0])) == 0;
 }
 
 uint64_t
-fs_cred_key(const struct fs_cred *cred)
+cred_key(const struct cred *cred)
 {
 	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern caller";
 	uint8_t out[crypto_shorthash_BYTES];
@@ -95,7 +95,7 @@ fs_cred_key(const struct fs_cred *cred)
 }
 
 static int
-set_groups(const struct fs_cred *cred)
+set_groups(const struct cred *cred)
 {
 	gid_t list[RPC_GROUPS_MAX];
 	uint32_t i;
@@ -125,12 +125,12 @@ set_id(long call, uint32_t id)
 }
 
 int
-fs_cred_switch(struct fs_acting *acting, const struct fs_cred *cred)
+cred_switch(struct cred_acting *acting, const struct cred *cred)
 {
 	bool full = !acting->known;
-	const struct fs_cred *now = &acting->now;
+	const struct cred *now = &acting->now;
 
-	if (!acting->switches || (!full && fs_cred_equal(now, cred)))
+	if (!acting->switches || (!full && cred_equal(now, cred)))
 		return 0;
 	acting->known = false;
 	if ((full || cred->ngids != now->ngids ||
@@ -150,7 +150,7 @@ fs_cred_switch(struct fs_acting *acting, const struct fs_cred *cred)
 }
 
 int
-fs_cred_right(int cap, bool on)
+cred_right(int cap, bool on)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3

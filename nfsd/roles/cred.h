@@ -13,45 +13,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nfsd/mode.h"
 #include "rpc/rpc.h"
 
 struct export_options;
 
 /* Sorted groups without repeats; equal callers are equal byte for byte. */
-struct fs_cred {
+struct cred {
 	uint32_t uid, gid;
 	uint32_t ngids;
 	uint32_t gids[RPC_GROUPS_MAX];
 };
 
-/* The three modes of nfsd, chosen from the exports; see nfsd(8). */
-enum fs_mode {
-	FS_SQUASH, /* everybody is the user the process runs as */
-	FS_MULTI, /* anybody but root */
-	FS_ROOT /* anybody */
-};
-
 /* What one thread acts as. Zero: nobody knows yet. */
-struct fs_acting {
-	bool switches; /* FS_MULTI, FS_ROOT */
+struct cred_acting {
+	bool switches; /* MODE_MULTI, MODE_ROOT */
 	bool known;
-	struct fs_cred now;
+	struct cred now;
 };
 
 /* For the calling thread. */
-void fs_cred_init(struct fs_acting *, enum fs_mode);
+void cred_init(struct cred_acting *, enum nfsd_mode);
 /* Who a credential is under these options. */
-void fs_cred_squash(struct fs_cred *, const struct rpc_cred *,
+void cred_squash(struct cred *, const struct rpc_cred *,
     const struct export_options *);
-bool fs_cred_equal(const struct fs_cred *, const struct fs_cred *);
+bool cred_equal(const struct cred *, const struct cred *);
 /* The calling thread acts as cred from now on. 0, or -1: as nobody known. */
-int fs_cred_switch(struct fs_acting *, const struct fs_cred *);
+int cred_switch(struct cred_acting *, const struct cred *);
 /* A number that differs for different callers; never 0. */
-uint64_t fs_cred_key(const struct fs_cred *);
+uint64_t cred_key(const struct cred *);
 /*
  * Takes up or lays down a capability (CAP_...) of the calling thread, which
  * stays permitted. Returns whether it was in force before, or -1.
  */
-int fs_cred_right(int cap, bool on);
+int cred_right(int cap, bool on);
 
 #endif

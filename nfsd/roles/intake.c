@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exports/load.h"
-#include "nfsd/roles/intake.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "exports/load.h"
+#include "nfsd/roles/intake.h"
 
 void
 intake_setup(void *intake, struct ipc_message *m)
@@ -79,11 +79,11 @@ void
 intake_serve(void *intake, struct ipc_message *m UNUSED)
 {
 	struct intake *in = intake;
-	struct fs_exports *x;
+	struct served_exports *x;
 
 	if (in->next == NULL)
 		fatalx("parent: nothing to serve");
-	x = fs_exports_new(in->next, in->roots, in->subs, in->nsubs, in->probe);
+	x = served_new(in->next, in->roots, in->subs, in->nsubs, in->probe);
 	if (x == NULL)
 		fatal("exports");
 	in->next = NULL;

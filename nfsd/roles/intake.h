@@ -8,15 +8,15 @@
 #define ROLES_INTAKE_H
 
 #include "exports/exports.h"
-#include "nfsd/roles/served.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/roles/served.h"
 
 struct intake {
 	struct nfsd_setup setup;
 	bool has_setup;
-	bool probe; /* fs_exports_new() */
+	bool probe; /* served_new() */
 	/* A complete list; the receiver owns one use. */
-	void (*serve)(struct fs_exports *);
+	void (*serve)(struct served_exports *);
 	struct exports *next; /* being built */
 	int roots[EXPORTS_MAX];
 	struct submount subs[SUBMOUNTS_MAX];

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/roles/served.h"
-#include "nfsd/broker/inode_table.h"
 #include "base/util.h"
+#include "nfsd/broker/inode_table.h"
+#include "nfsd/roles/served.h"
 
 /* Stable over restarts and the same on every server with the same fsid=. */
 static uint64_t
@@ -27,7 +27,7 @@ fsid_of(const struct export *conf)
 
 /* A root that cannot be looked at is as good as missing. */
 static void
-look_at_root(struct fs_export *e, bool probe)
+look_at_root(struct served_export *e, bool probe)
 {
 	struct statfs sf;
 	struct stat st;
@@ -54,7 +54,7 @@ look_at_root(struct fs_export *e, bool probe)
 }
 
 static void
-fill(struct fs_export *e, const struct export *conf, int root, bool probe)
+fill(struct served_export *e, const struct export *conf, int root, bool probe)
 {
 	size_t i;
 
@@ -71,8 +71,8 @@ fill(struct fs_export *e, const struct export *conf, int root, bool probe)
 	look_at_root(e, probe);
 }
 
-static struct fs_export *
-find_id(const struct fs_exports *x, uint16_t id)
+static struct served_export *
+find_id(const struct served_exports *x, uint16_t id)
 {
 	const struct export *conf = exports_find_id(x->conf, id);
 	size_t i;
@@ -87,9 +87,9 @@ find_id(const struct fs_exports *x, uint16_t id)
 
 /* Without memory it cannot be entered. */
 static void
-add_submount(struct fs_exports *x, const struct submount *sub, bool probe)
+add_submount(struct served_exports *x, const struct submount *sub, bool probe)
 {
-	struct fs_export *e = &x->list[x->n], *outer = &x->list[sub->index];
+	struct served_export *e = &x->list[x->n], *outer = &x->list[sub->index];
 	char *path = strdup(sub->path);
 
 	if (path == NULL) {
@@ -106,12 +106,12 @@ add_submount(struct fs_exports *x, const struct submount *sub, bool probe)
 	x->n++;
 }
 
-struct fs_exports *
-fs_exports_new(struct exports *conf, const int *roots,
-    const struct submount *subs, size_t nsubs, bool probe)
+struct served_exports *
+served_new(struct exports *conf, const int *roots, const struct submount *subs,
+    size_t nsubs, bool probe)
 {
 	static _Atomic uint32_t generation;
-	struct fs_exports *x = calloc(1, sizeof(*x));
+	struct served_exports *x = calloc(1, sizeof(*x));
 	size_t i;
 
 	if (x == NULL)
@@ -132,15 +132,15 @@ fs_exports_new(struct exports *conf, const int *roots,
 	return x;
 }
 
-struct fs_exports *
-fs_exports_use(struct fs_exports *x)
+struct served_exports *
+served_use(struct served_exports *x)
 {
 	atomic_fetch_add(&x->refs, 1);
 	return x;
 }
 
 void
-fs_exports_done(struct fs_exports *x)
+served_done(struct served_exports *x)
 {
 	size_t i;
 
@@ -160,19 +160,19 @@ fs_exports_done(struct fs_exports *x)
 	free(x);
 }
 
-struct fs_export *
-fs_exports_find(const struct fs_exports *x, uint16_t id)
+struct served_export *
+served_find(const struct served_exports *x, uint16_t id)
 {
-	struct fs_export *e = find_id(x, id);
+	struct served_export *e = find_id(x, id);
 
 	return e == NULL || e->root == -1 ? NULL : e;
 }
 
-struct fs_export *
-fs_exports_find_root(const struct fs_exports *x, uint64_t mount_id, dev_t dev,
+struct served_export *
+served_find_root(const struct served_exports *x, uint64_t mount_id, dev_t dev,
     ino_t ino)
 {
-	struct fs_export *e;
+	struct served_export *e;
 	size_t i;
 
 	for (i = 0; i < x->n; i++) {
@@ -192,7 +192,7 @@ brings(const struct export_options *o, uint32_t number)
 }
 
 bool
-fs_export_allows_user(const struct fs_export *e, uint32_t uid)
+served_allows_user(const struct served_export *e, uint32_t uid)
 {
 	const struct export_options *o;
 	size_t i;
@@ -206,7 +206,7 @@ fs_export_allows_user(const struct fs_export *e, uint32_t uid)
 }
 
 bool
-fs_export_allows_group(const struct fs_export *e, uint32_t gid)
+served_allows_group(const struct served_export *e, uint32_t gid)
 {
 	const struct export_options *o;
 	size_t i;
@@ -220,7 +220,7 @@ fs_export_allows_group(const struct fs_export *e, uint32_t gid)
 }
 
 struct inode_table *
-fs_export_table(struct fs_export *e)
+served_table(struct served_export *e)
 {
 	struct inode_table *t;
 

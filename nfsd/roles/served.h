@@ -18,17 +18,17 @@
 #include <stdint.h>
 
 #include "exports/exports.h"
-#include "handle/fhandle_fs.h"
 #include "exports/submounts.h"
+#include "handle/fhandle_fs.h"
 
 struct inode_table;
 
-#define FS_SLOW_NS     2000000u /* an operation in the loop that took longer */
-#define FS_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
+#define DOOR_SLOW_NS	 2000000u /* an operation in the loop that took longer */
+#define DOOR_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
 
-struct fs_export {
+struct served_export {
 	const struct export *conf;
-	struct fs_export *outer; /* of a submount, else NULL */
+	struct served_export *outer; /* of a submount, else NULL */
 	char *own_path; /* of a submount; path points to it */
 	const char *path; /* what the tags of its handles cover */
 	uint16_t id;
@@ -49,12 +49,12 @@ struct fs_export {
 	struct inode_table *table; /* broker: made when first needed */
 };
 
-struct fs_exports {
+struct served_exports {
 	_Atomic unsigned int refs;
 	uint32_t generation; /* differs for each list of a process */
 	struct exports *conf;
 	/* One for each of conf->list, same order; then the submounts. */
-	struct fs_export *list;
+	struct served_export *list;
 	size_t n;
 };
 
@@ -64,21 +64,21 @@ struct fs_exports {
  * worker may not open by handle and learns it from the handles). NULL: no
  * memory; then nothing was taken.
  */
-struct fs_exports *fs_exports_new(struct exports *conf, const int *roots,
+struct served_exports *served_new(struct exports *conf, const int *roots,
     const struct submount *subs, size_t nsubs, bool probe);
 /* One more user; one less, and the last frees. */
-struct fs_exports *fs_exports_use(struct fs_exports *);
-void fs_exports_done(struct fs_exports *);
+struct served_exports *served_use(struct served_exports *);
+void served_done(struct served_exports *);
 
 /* NULL: no such export, or its root is not there. */
-struct fs_export *fs_exports_find(const struct fs_exports *, uint16_t id);
+struct served_export *served_find(const struct served_exports *, uint16_t id);
 /* The export whose root is (dev, ino) on this mount, or NULL. */
-struct fs_export *fs_exports_find_root(const struct fs_exports *,
+struct served_export *served_find_root(const struct served_exports *,
     uint64_t mount_id, dev_t, ino_t);
 /* Can the export make a caller this user, or this group (after squashing)? */
-bool fs_export_allows_user(const struct fs_export *, uint32_t uid);
-bool fs_export_allows_group(const struct fs_export *, uint32_t gid);
+bool served_allows_user(const struct served_export *, uint32_t uid);
+bool served_allows_group(const struct served_export *, uint32_t gid);
 /* The table of places, made at the first call; NULL: no memory. */
-struct inode_table *fs_export_table(struct fs_export *);
+struct inode_table *served_table(struct served_export *);
 
 #endif

@@ -19,7 +19,8 @@
 #include "rpc/rpc.h"
 
 struct export_options;
-struct fs_thread;
+struct ops_scratch;
+struct door_thread;
 
 struct nfs_setattr {
 	struct fh object;
@@ -163,58 +164,17 @@ struct call_res {
 	};
 };
 
-#define OPS_ENTRIES_MAX 1024 /* of one READDIR reply */
-#define OPS_LISTING_MAX 65536 /* bytes of either */
-
-/* Memory of one thread for listings and link texts; never zeroed. */
-struct ops_scratch {
-	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
-	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
-	struct nfs_dirent list[OPS_ENTRIES_MAX];
-	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* what they are here */
-	char target[NFS_TARGET_MAX + 1];
-};
-
 /* One context per call, filled by begin. */
 struct call_ctx {
 	struct rpc_call *call;
 	const struct nfs_limits *limits; /* of the version that was asked */
-	struct fs_thread *thread; /* identity, broker channel */
+	struct door_thread *thread; /* identity, broker channel */
 	struct ops_scratch *scratch; /* of this thread */
-	/* After fs_open: who the caller is here. */
+	/* After door_open: who the caller is here. */
 	const struct export_options *options;
 	uint32_t uid, gid;
 	/* Something has been made: must not be run again from the start. */
 	bool changed;
 };
-
-/*
- * The operations: each fills res->status and, error or not, whatever weak
- * cache data it could learn. The process's umask must be 0.
- */
-void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_rmdir(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_rename(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_link(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_create(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_mkdir(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_mknod(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_symlink(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_read(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_write(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_commit(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_readlink(struct call_ctx *, const struct call_args *,
-    struct call_res *);
-void op_readdir(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_readdirplus(struct call_ctx *, const struct call_args *,
-    struct call_res *);
-void op_fsstat(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_fsinfo(struct call_ctx *, const struct call_args *, struct call_res *);
-void op_pathconf(struct call_ctx *, const struct call_args *,
-    struct call_res *);
 
 #endif

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "nfsd/wire/nfs2_xdr.h"
 #include "base/util.h"
+#include "nfsd/wire/nfs2_xdr.h"
 
 #define FATTR_SIZE   68
 #define MAXPATHLEN2  1024

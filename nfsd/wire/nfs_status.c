@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "nfsd/wire/nfs.h"
 #include "base/util.h"
+#include "nfsd/wire/nfs.h"
 
 struct row {
 	int error;

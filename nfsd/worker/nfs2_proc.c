@@ -3,6 +3,7 @@
  * NFS version 2: one row per procedure of RFC 1094.
  * Runs in: nfsd worker, tests.
  */
+#include "nfsd/ops/ops.h"
 #include "nfsd/wire/nfs2_xdr.h"
 #include "rpc/server.h"
 

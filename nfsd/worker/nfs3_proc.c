@@ -4,10 +4,11 @@
  * its versions.
  * Runs in: nfsd worker, tests.
  */
+#include "base/util.h"
+#include "nfsd/ops/ops.h"
 #include "nfsd/wire/nfs2_xdr.h"
 #include "nfsd/wire/nfs3_xdr.h"
 #include "rpc/server.h"
-#include "base/util.h"
 
 /* clang-format off */
 const struct rpc_proc nfs3_procs[NFSPROC3_COUNT] = {

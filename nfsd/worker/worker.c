@@ -18,20 +18,21 @@
 
 #include <event2/event.h>
 
+#include "base/log.h"
+#include "base/util.h"
+#include "confine/jail.h"
+#include "confine/sandbox.h"
+#include "nfsd/ops/ops.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/state.h"
-#include "nfsd/roles/intake.h"
-#include "confine/jail.h"
-#include "process/listen.h"
-#include "base/log.h"
 #include "nfsd/nfsd.h"
-#include "rpc/reply_cache.h"
-#include "rpc/pool.h"
-#include "rpc/server.h"
-#include "confine/sandbox.h"
+#include "nfsd/roles/intake.h"
 #include "nfsd/stats.h"
-#include "base/util.h"
 #include "nfsd/worker/worker_policy.h"
+#include "process/listen.h"
+#include "rpc/pool.h"
+#include "rpc/reply_cache.h"
+#include "rpc/server.h"
 
 #define QUEUE_MAX     4096 /* calls that wait for a file thread */
 #define REPLIES	      8192 /* entries of the reply cache */
@@ -42,21 +43,21 @@
 #define SPARE_MAX                                                              \
 	2048 /* descriptors for everything else, when there are many */
 
-_Static_assert(NFSD_THREADS_MAX == FS_THREADS_MAX, "the door knows them all");
+_Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX, "the door knows them all");
 
 static struct {
 	struct role *role;
 	struct intake intake;
 	struct event_base *base;
-	struct fs *fs;
-	struct fs_exports *first; /* until the door is there */
+	struct door *fs;
+	struct served_exports *first; /* until the door is there */
 	bool has_channels;
 	int channels[NFSD_THREADS_MAX + 1];
 	struct ops_scratch *scratch[NFSD_THREADS_MAX + 1];
 	struct listen_set sockets;
 	struct rpc_server *server;
 	struct rpc_pool *pool;
-	struct rpc_cache *replies;
+	struct reply_cache *replies;
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	uint64_t late;
@@ -79,7 +80,7 @@ begin(struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
-	ctx->thread = fs_thread(self.fs, call->thread);
+	ctx->thread = door_thread(self.fs, call->thread);
 	ctx->scratch = self.scratch[call->thread];
 	return AUTH_OK;
 }
@@ -108,7 +109,7 @@ end(struct call_ctx *ctx, const struct rpc_call *call,
 	bool failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK;
 
 	if (call->thread == 0)
-		fs_took(ctx->thread, now, ns);
+		door_note_latency(ctx->thread, now, ns);
 	else
 		self.late++;
 	stats_count(self.stats, call->vers->vers, call->procnum, failed,
@@ -133,20 +134,20 @@ connections_now(void)
 static bool
 give_files(void *arg UNUSED)
 {
-	return fs_cache_evict(self.fs->cache, FS_EVICT_AT_ONCE) > 0;
+	return cache_evict(self.fs->cache, DOOR_EVICT_AT_ONCE) > 0;
 }
 
 static void
 copy_stats(size_t connections)
 {
-	const struct rpc_cache_stats *r = rpc_cache_stats(self.replies);
-	struct fs_cache_stats f;
-	struct fs_notes_stats notes;
-	struct fs_listings_stats listings;
+	const struct reply_cache_stats *r = reply_cache_stats(self.replies);
+	struct cache_stats f;
+	struct handle_cache_stats notes;
+	struct listings_stats listings;
 
-	fs_cache_stats(self.fs->cache, &f);
-	fs_notes_stats(self.fs->notes, &notes);
-	fs_listings_stats(self.fs->listings, &listings);
+	cache_stats(self.fs->cache, &f);
+	handle_cache_stats(self.fs->notes, &notes);
+	listings_stats(self.fs->listings, &listings);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
 	stats_set(self.stats, STATS_IN_FLIGHT,
 	    rpc_server_in_flight(self.server));
@@ -169,9 +170,9 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	size_t connections = connections_now();
 
-	fs_sweep(self.fs, now_ns());
+	door_release_idle(self.fs, now_ns());
 	/* share_descriptors() keeps connections below descriptors. */
-	fs_cache_share(self.fs->cache, self.descriptors - connections);
+	cache_set_limit(self.fs->cache, self.descriptors - connections);
 	copy_stats(connections);
 }
 
@@ -179,17 +180,17 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 static void
 chore(void *arg UNUSED)
 {
-	fs_cache_sweep(self.fs->cache);
-	fs_notes_rest(self.fs->notes);
+	cache_sweep(self.fs->cache);
+	handle_cache_trim(self.fs->notes);
 }
 
 static void
-set_exports(struct fs_exports *x)
+set_exports(struct served_exports *x)
 {
 	if (self.fs != NULL)
-		fs_set_exports(self.fs, x);
+		door_set_exports(self.fs, x);
 	else {
-		fs_exports_done(self.first);
+		served_done(self.first);
 		self.first = x;
 	}
 }
@@ -281,7 +282,7 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
  * files asks for.
  */
 static void
-share_descriptors(struct fs_settings *settings)
+share_descriptors(struct door_settings *settings)
 {
 	struct nfsd_setup *setup = &self.intake.setup;
 	size_t limit = daemon_raise_files(), kept;
@@ -308,14 +309,14 @@ room_for_notes(void)
 		room = (uint64_t)pages / NOTES_SHARE * (uint64_t)size;
 	if (room > NOTES_MAX)
 		room = NOTES_MAX;
-	return (size_t)room / self.intake.setup.workers / FS_NOTE_SIZE;
+	return (size_t)room / self.intake.setup.workers / HANDLE_CACHE_ENTRY;
 }
 
 static void
 open_door(void)
 {
 	const struct nfsd_setup *setup = &self.intake.setup;
-	struct fs_settings settings = { .mode = setup->mode,
+	struct door_settings settings = { .mode = setup->mode,
 		.threads = setup->threads,
 		.notes = room_for_notes(),
 		.key = setup->keys.worker,
@@ -323,10 +324,10 @@ open_door(void)
 	size_t i;
 
 	share_descriptors(&settings);
-	self.fs = fs_new(&settings);
-	fs_set_exports(self.fs, self.first);
+	self.fs = door_new(&settings);
+	door_set_exports(self.fs, self.first);
 	for (i = 0; i <= setup->threads; i++) {
-		fs_set_broker(self.fs, (unsigned int)i,
+		door_set_broker(self.fs, (unsigned int)i,
 		    broker_client_new(self.channels[i], NULL));
 		self.scratch[i] = malloc(sizeof(*self.scratch[i]));
 		if (self.scratch[i] == NULL)
@@ -346,7 +347,7 @@ map_memory(void)
 	    stats_map(self.role->fds[NFSD_FD_STATS], sizeof(*self.stats), true);
 	if (verifier == NULL || self.stats == NULL)
 		fatal("shared memory");
-	fs_share_verifier(verifier);
+	door_share_verifier(verifier);
 }
 
 static void
@@ -364,9 +365,9 @@ start_serving(void)
 	size_t i;
 
 	self.server = rpc_server_new(programs, nitems(programs), &hooks);
-	self.replies = rpc_cache_new(REPLIES);
+	self.replies = reply_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
-	fs_cache_start_janitor(self.fs->cache, chore, NULL);
+	cache_start_janitor(self.fs->cache, chore, NULL);
 	if (self.intake.setup.threads > 0) {
 		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
 		    QUEUE_MAX, NULL, NULL);

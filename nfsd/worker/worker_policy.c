@@ -63,15 +63,15 @@ static const struct {
 	size_t ncaps;
 	bool follow; /* file capabilities only while the caller is root */
 } modes[] = {
-	[FS_SQUASH] = { NULL, 0, false },
-	[FS_MULTI]  = { multi_caps, nitems(multi_caps), false },
-	[FS_ROOT]   = { root_caps, nitems(root_caps) - 1, true }, /* no MKNOD */
+	[MODE_SQUASH] = { NULL, 0, false },
+	[MODE_MULTI]  = { multi_caps, nitems(multi_caps), false },
+	[MODE_ROOT]   = { root_caps, nitems(root_caps) - 1, true }, /* no MKNOD */
 };
 /* clang-format on */
 
 void
 worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
-    const struct jail_view *view, const struct fs_exports *x)
+    const struct jail_view *view, const struct served_exports *x)
 {
 	struct sandbox_policy *policy = &p->policy;
 	size_t i;
@@ -86,7 +86,7 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->ncaps = modes[setup->mode].ncaps;
 	policy->caps_follow_fsuid = modes[setup->mode].follow;
 	policy->file_rights = SANDBOX_FILES_READ | SANDBOX_FILES_WRITE;
-	if (setup->mode == FS_ROOT && setup->mknod) {
+	if (setup->mode == MODE_ROOT && setup->mknod) {
 		policy->ncaps++; /* the last of root_caps */
 		policy->file_rights |= SANDBOX_FILES_NODES;
 	}

@@ -6,11 +6,11 @@
 #ifndef WORKER_POLICY_H
 #define WORKER_POLICY_H
 
-#include "exports/exports.h"
-#include "nfsd/roles/served.h"
 #include "confine/jail.h"
-#include "nfsd/nfsd.h"
 #include "confine/sandbox.h"
+#include "exports/exports.h"
+#include "nfsd/nfsd.h"
+#include "nfsd/roles/served.h"
 
 /* A policy and the descriptors it points to. */
 struct worker_policy {
@@ -23,6 +23,6 @@ struct worker_policy {
  * of the exports.
  */
 void worker_policy(struct worker_policy *, const struct nfsd_setup *,
-    const struct jail_view *, const struct fs_exports *);
+    const struct jail_view *, const struct served_exports *);
 
 #endif

@@ -26,8 +26,8 @@
 
 #include "../wire/nfs_model.h"
 #include "base/addr.h"
-#include "rpc/client.h"
 #include "base/util.h"
+#include "rpc/client.h"
 
 #define MOUNT_PROGRAM 100005
 #define MOUNT_MNT     1

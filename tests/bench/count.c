@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "../wire/nfs_fixture.h"
-#include "rpc/msg.h"
 #include "base/util.h"
+#include "rpc/msg.h"
 
 static struct nfs_fixture *fixture;
 static struct fh dir, file, large;

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "limit.h"
 #include "rpc/rpc.h"
-#include "base/util.h"
 #include "rpc/xdr.h"
 
 #define NODES_MAX 65536

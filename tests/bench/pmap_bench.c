@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/addr.h"
-#include "rpc/msg.h"
 #include "base/util.h"
+#include "rpc/msg.h"
 
 #define SOCKETS_MAX 256
 #define DEPTH_MAX   64

@@ -45,13 +45,13 @@ start(void)
 {
 	static const char text[] = "/tmp *(rw)\n";
 	const struct exports_hooks hooks = { NULL, NULL, NULL };
-	struct broker *b = broker_new(&keys, FS_SQUASH);
+	struct broker *b = broker_new(&keys, MODE_SQUASH);
 	int root = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	struct exports *ex = exports_parse(text, sizeof(text) - 1, &hooks);
 
 	export_id = ex->list[0].id;
-	broker_set_exports(b, fs_exports_new(ex, &root, NULL, 0, true));
+	broker_set_exports(b, served_new(ex, &root, NULL, 0, true));
 	return b;
 }
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/broker/broker.h"
 #include "base/ipc.h"
+#include "nfsd/broker/broker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

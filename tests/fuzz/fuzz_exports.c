@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "exports/exports.h"
 #include "base/util.h"
+#include "exports/exports.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

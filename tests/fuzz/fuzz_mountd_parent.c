@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "mountd/parent/list_file.h"
 #include "mountd/parent/seal.h"
-#include "base/util.h"
 
 #define EXPORTS "/a *(fsid=7)\n/m *(fsid=9,names=utf16le,alias=/C/)\n"
 #define SEAL	0x80u

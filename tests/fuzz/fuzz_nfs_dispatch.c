@@ -14,9 +14,9 @@
 #include "../wire/nfs_fixture.h"
 #include "../wire/outside.h"
 #include "../wire/reply_shape.h"
-#include "rpc/reply_cache.h"
-#include "rpc/msg.h"
 #include "base/util.h"
+#include "rpc/msg.h"
+#include "rpc/reply_cache.h"
 
 #define ROUNDS	    500 /* then the directory is made anew */
 #define CALL_MAX    8192 /* 255 bytes, and all of them handles */
@@ -31,13 +31,13 @@ static const char *const names[] = { "root", "file", "sub", "empty", "link",
 	"fifo", "big", "open", "other", "player", "gone", "forged" };
 static struct fh handles[nitems(names)];
 static struct nfs_fixture *fixture;
-static struct rpc_cache *replies;
+static struct reply_cache *replies;
 
 static void
 clean_up(void)
 {
 	nfs_fixture_free(fixture);
-	rpc_cache_free(replies);
+	reply_cache_free(replies);
 }
 
 static void
@@ -49,7 +49,7 @@ renew(void)
 		(void)atexit(clean_up);
 	clean_up();
 	fixture = nfs_fixture_new("");
-	replies = rpc_cache_new(64);
+	replies = reply_cache_new(64);
 	rpc_server_set_cache(nfs_fixture_server(fixture), replies);
 	outside_put(nfs_fixture_dir(fixture));
 	for (i = 0; i < nitems(names); i++)

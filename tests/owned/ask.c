@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/broker/proto.h"
 #include "base/ipc.h"
-#include "owned.h"
 #include "base/util.h"
+#include "nfsd/broker/proto.h"
+#include "owned.h"
 
 struct seal_question {
 	struct broker_seal head;

@@ -21,10 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "confine/sandbox.h"
 #include "owned.h"
 #include "process/role.h"
-#include "confine/sandbox.h"
-#include "base/util.h"
 
 void __wrap_log_init(const char *);
 void __real_log_init(const char *);

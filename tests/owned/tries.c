@@ -28,8 +28,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "owned.h"
 #include "base/util.h"
+#include "owned.h"
 
 static long
 open2(int dir, const char *path, uint64_t flags)

@@ -23,8 +23,8 @@
 #include <nfsc/libnfs-raw-mount.h>
 #include <nfsc/libnfs-raw-nfs.h>
 
-#include "tap.h"
 #include "base/util.h"
+#include "tap.h"
 
 #define WAIT_MS 10000
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "handle/fhandle.h"
 #include "base/util.h"
+#include "handle/fhandle.h"
 
 #define CHUNK (1 << 20)
 

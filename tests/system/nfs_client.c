@@ -23,8 +23,8 @@
 
 #include "../wire/nfs_model.h"
 #include "base/addr.h"
-#include "rpc/client.h"
 #include "base/util.h"
+#include "rpc/client.h"
 
 #define LATER_MAX      50
 #define LATER_MS       100

@@ -5,8 +5,8 @@
  * in the real ones.
  * Runs in: make bench.
  */
-#include "confine/sandbox.h"
 #include "base/util.h"
+#include "confine/sandbox.h"
 
 void __wrap_sandbox_seccomp_seal(struct sandbox *);
 

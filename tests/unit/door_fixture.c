@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "door_fixture.h"
 #include "base/util.h"
+#include "door_fixture.h"
 
 const uint8_t fixture_key[FH_KEY_SIZE] = "a key for the tests, 32 bytes...";
 

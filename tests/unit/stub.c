@@ -17,12 +17,12 @@
 
 #include <event2/event.h>
 
-#include "rpc/reply_cache.h"
+#include "base/util.h"
 #include "rpc/client.h"
 #include "rpc/msg.h"
 #include "rpc/pool.h"
+#include "rpc/reply_cache.h"
 #include "stub.h"
-#include "base/util.h"
 
 struct call_ctx {
 	struct rpc_call *call;
@@ -273,7 +273,7 @@ struct stub_inside {
 	pthread_t thread;
 	struct event_base *base;
 	struct rpc_server *server;
-	struct rpc_cache *cache;
+	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	struct rpc_udp *udp;
 	struct rpc_tcp *tcp, *local;
@@ -377,7 +377,7 @@ stub_start(struct stub_server *s)
 	in->server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	if (s->cache != 0)
 		rpc_server_set_cache(in->server,
-		    in->cache = rpc_cache_new(s->cache));
+		    in->cache = reply_cache_new(s->cache));
 	if (s->threads != 0)
 		rpc_server_set_pool(in->server,
 		    in->pool = rpc_pool_new(in->base, s->threads, s->queue,
@@ -404,7 +404,7 @@ stub_stop(struct stub_server *s)
 	rpc_tcp_free(in->local);
 	event_free(in->tick);
 	rpc_server_free(in->server);
-	rpc_cache_free(in->cache);
+	reply_cache_free(in->cache);
 	event_base_free(in->base);
 	unlink(s->path);
 	free(in);

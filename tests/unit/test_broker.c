@@ -18,20 +18,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/broker/broker.h"
-#include "door_fixture.h"
 #include "base/ipc.h"
-#include "tap.h"
 #include "base/util.h"
+#include "door_fixture.h"
+#include "nfsd/broker/broker.h"
+#include "tap.h"
 
 static struct fh_keys keys;
 static struct broker *broker;
-static struct fs_exports *exports;
+static struct served_exports *exports;
 static struct broker_client *client;
 static int root;
 
 static void
-fresh(const char *options, enum fs_mode mode)
+fresh(const char *options, enum nfsd_mode mode)
 {
 	struct exports *ex =
 	    fixture_exports("%s *(%s)\n", fixture_dir(), options);
@@ -40,7 +40,7 @@ fresh(const char *options, enum fs_mode mode)
 	broker_client_free(client);
 	broker_free(broker);
 	broker = broker_new(&keys, mode);
-	exports = fs_exports_new(ex, &fd, NULL, 0, true);
+	exports = served_new(ex, &fd, NULL, 0, true);
 	broker_set_exports(broker, exports);
 	client = broker_client_new(-1, broker_channel_new(broker));
 }
@@ -49,14 +49,14 @@ fresh(const char *options, enum fs_mode mode)
 static bool
 myself(void)
 {
-	struct fs_cred self = { .uid = (uint32_t)geteuid(),
+	struct cred self = { .uid = (uint32_t)geteuid(),
 		.gid = (uint32_t)getegid() };
-	struct fs_acting acting;
+	struct cred_acting acting;
 
 	broker_client_free(client);
 	client = broker_client_new(-1, broker_channel_new(broker));
-	fs_cred_init(&acting, geteuid() == 0 ? FS_MULTI : FS_SQUASH);
-	return fs_cred_switch(&acting, &self) == 0;
+	cred_init(&acting, geteuid() == 0 ? MODE_MULTI : MODE_SQUASH);
+	return cred_switch(&acting, &self) == 0;
 }
 
 /* The sealed handle of a name in the root. */
@@ -196,7 +196,7 @@ forging(void)
 	ok(refused(&fh, BROKER_PATH, 65534, EPIPE),
 	    "too many: the worker counts as taken over");
 	end_skip;
-	fresh("rw", FS_MULTI);
+	fresh("rw", MODE_MULTI);
 }
 
 static void
@@ -204,19 +204,19 @@ identities(void)
 {
 	struct fh fh;
 
-	fresh("rw", FS_MULTI);
+	fresh("rw", MODE_MULTI);
 	fh = sealed("file", false, NULL);
 	ok(refused(&fh, BROKER_WRITE, 0, EAGAIN) &&
 		refused(&fh, BROKER_READ, 0, EAGAIN),
 	    "root cannot be where root is squashed");
-	fresh("rw,all_squash,anonuid=1234", FS_MULTI);
+	fresh("rw,all_squash,anonuid=1234", MODE_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EAGAIN) &&
 		refused(&fh, BROKER_PATH, 1000, EAGAIN),
 	    "nobody but the one user of all_squash");
-	fresh("ro", FS_MULTI);
+	fresh("ro", MODE_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),
 	    "nothing is opened for writing in a read-only export");
-	fresh("rw", FS_MULTI);
+	fresh("rw", MODE_MULTI);
 	ok(refused_group(&fh, 0, 5) && refused_group(&fh, 5, 0),
 	    "nor root's group, be it the first or one of many");
 	skip(geteuid() != 0, 9, "needs root");
@@ -233,14 +233,14 @@ identities(void)
 	ok(myself() && fchmodat(root, "private", 0602, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 1002, O_WRONLY),
 	    "who may only write gets only that");
-	fresh("rw,all_squash", FS_SQUASH);
+	fresh("rw,all_squash", MODE_SQUASH);
 	ok(myself() && fchmodat(root, "private", 0444, 0) == 0 &&
 		refused(&fh, BROKER_WRITE, 1000, EACCES),
 	    "squash: to call oneself the owner is not to be him");
 	ok(myself() && fchownat(root, "private", 0, 0, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 0, O_RDWR),
 	    "squash: the one user is, whoever that is");
-	fresh("rw,no_root_squash", FS_ROOT);
+	fresh("rw,no_root_squash", MODE_ROOT);
 	ok(myself() && fchownat(root, "private", 1000, 1000, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 0, O_RDWR),
 	    "root mode: root writes everybody's");
@@ -255,7 +255,7 @@ reading(void)
 {
 	struct fh fh, dir;
 
-	fresh("rw", FS_MULTI);
+	fresh("rw", MODE_MULTI);
 	skip(geteuid() != 0, 12, "needs root");
 	if (!myself() || mkdirat(root, "drawer", 0700) == -1)
 		BAIL_OUT("drawer");
@@ -285,13 +285,13 @@ reading(void)
 		fchmodat(root, "drawer", 0300, 0) == 0 &&
 		refused(&dir, BROKER_LIST, 1000, EACCES),
 	    "a directory's mode holds for its owner");
-	fresh("rw,no_root_squash", FS_ROOT);
+	fresh("rw,no_root_squash", MODE_ROOT);
 	ok(opens(&fh, BROKER_READ, 0, O_RDONLY) &&
 		opens(&dir, BROKER_LIST, 0, O_RDONLY),
 	    "root mode: root reads everything");
 	ok(refused(&fh, BROKER_READ, 1001, EACCES),
 	    "root mode: others do not, also after him");
-	fresh("rw,all_squash", FS_SQUASH);
+	fresh("rw,all_squash", MODE_SQUASH);
 	ok(refused(&dir, BROKER_LIST, 1000, EACCES),
 	    "squash: to call oneself the owner is not to be him");
 	end_skip;
@@ -447,7 +447,7 @@ reloading(void)
 	struct exports *ex = fixture_exports("/elsewhere *(rw)\n");
 	int none = -1;
 
-	broker_set_exports(broker, fs_exports_new(ex, &none, NULL, 0, true));
+	broker_set_exports(broker, served_new(ex, &none, NULL, 0, true));
 	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
 	    "an export that was removed opens nothing");
 }
@@ -469,7 +469,7 @@ main(void)
 		BAIL_OUT("fixture");
 	if (geteuid() == 0 && fchownat(root, "file", 65534, 65534, 0) == -1)
 		BAIL_OUT("chown");
-	fresh("rw", geteuid() == 0 ? FS_MULTI : FS_SQUASH);
+	fresh("rw", geteuid() == 0 ? MODE_MULTI : MODE_SQUASH);
 	opening(false);
 	opening(true);
 	deleted();

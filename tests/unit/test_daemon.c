@@ -23,10 +23,10 @@
 
 #include <event2/event.h>
 
-#include "process/daemon.h"
-#include "process/listen.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "process/daemon.h"
+#include "process/listen.h"
 #include "process/notify.h"
 #include "tap.h"
 

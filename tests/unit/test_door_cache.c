@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "door_fixture.h"
 #include "nfsd/door/cache.h"
 #include "tap.h"
-#include "base/util.h"
 
 static struct fh
 handle(uint32_t n)
@@ -49,305 +49,303 @@ is_open(int fd)
 	return fcntl(fd, F_GETFD) != -1;
 }
 
-static struct fs_entry *
-put(struct fs_cache *c, uint32_t n, enum fs_slot slot)
+static struct cache_entry *
+put(struct cache *c, uint32_t n, enum cache_slot slot)
 {
 	struct fh fh = handle(n);
 	struct stat st = file(n);
 
-	return fs_cache_add(c, &fh, 1, &st, some_fd(), slot, false);
+	return cache_add(c, &fh, 1, &st, some_fd(), slot, false);
 }
 
 static void
 finding(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 1, FS_SLOT_PATH), *again;
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 1, CACHE_SLOT_PATH), *again;
 	struct fh fh = handle(1), out;
-	int fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+	int fd = cache_fd(c, e, CACHE_SLOT_PATH);
 
-	fs_cache_release(c, e);
-	again = fs_cache_find(c, &fh, 1);
-	ok(again == e && fs_cache_fd(c, e, FS_SLOT_PATH) == fd,
+	cache_release(c, e);
+	again = cache_find(c, &fh, 1);
+	ok(again == e && cache_fd(c, e, CACHE_SLOT_PATH) == fd,
 	    "what was added is found with its descriptor");
-	ok(fs_cache_fd(c, e, FS_SLOT_READ) == -1, "which does not read");
-	fs_cache_add_fd(c, e, some_fd(), FS_SLOT_WRITE, true);
-	ok(fs_cache_fd(c, e, FS_SLOT_READ) != -1,
+	ok(cache_fd(c, e, CACHE_SLOT_READ) == -1, "which does not read");
+	cache_add_fd(c, e, some_fd(), CACHE_SLOT_WRITE, true);
+	ok(cache_fd(c, e, CACHE_SLOT_READ) != -1,
 	    "a descriptor for both serves readers");
-	ok(fs_cache_handle(c, 1, 7, false, 1, 1, &out) &&
+	ok(cache_handle(c, 1, 7, false, 1, 1, &out) &&
 		memcmp(&out, &fh, sizeof(fh)) == 0,
 	    "the handle is found by the file");
-	ok(!fs_cache_handle(c, 1, 8, false, 1, 1, &out) &&
-		!fs_cache_handle(c, 1, 7, true, 1, 1, &out),
+	ok(!cache_handle(c, 1, 8, false, 1, 1, &out) &&
+		!cache_handle(c, 1, 7, true, 1, 1, &out),
 	    "but not for another export or dialect");
-	fs_cache_release(c, again);
-	ok(fs_cache_find(c, &fh, 2) == NULL && !is_open(fd),
+	cache_release(c, again);
+	ok(cache_find(c, &fh, 2) == NULL && !is_open(fd),
 	    "under other exports it counts as unknown and is closed");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 limits(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_cache_stats stats;
-	struct fs_entry *held = put(c, 0, FS_SLOT_PATH), *e;
+	struct cache *c = cache_new(16);
+	struct cache_stats stats;
+	struct cache_entry *held = put(c, 0, CACHE_SLOT_PATH), *e;
 	struct fh fh = handle(0);
-	int fd = fs_cache_fd(c, held, FS_SLOT_PATH);
+	int fd = cache_fd(c, held, CACHE_SLOT_PATH);
 	uint32_t i;
 
 	for (i = 1; i < 1000; i++) {
-		e = put(c, i, FS_SLOT_PATH);
+		e = put(c, i, CACHE_SLOT_PATH);
 		if (e != NULL)
-			fs_cache_release(c, e);
+			cache_release(c, e);
 	}
-	fs_cache_stats(c, &stats);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "<=", 17, "bounded");
 	ok(is_open(fd), "what is held stays open");
-	e = fs_cache_find(c, &fh, 1);
+	e = cache_find(c, &fh, 1);
 	ok(e == held, "and is found");
-	fs_cache_release(c, e);
-	fs_cache_release(c, held);
-	cmp_ok(fs_cache_evict(c, 1000), ">=", 15, "all can be closed at once");
-	fs_cache_stats(c, &stats);
+	cache_release(c, e);
+	cache_release(c, held);
+	cmp_ok(cache_evict(c, 1000), ">=", 15, "all can be closed at once");
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "<=", 1, "and are");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 sharing(void)
 {
-	struct fs_cache *c = fs_cache_new(64);
-	struct fs_cache_stats stats;
-	struct fs_entry *e[20];
+	struct cache *c = cache_new(64);
+	struct cache_stats stats;
+	struct cache_entry *e[20];
 	uint32_t i;
 
 	for (i = 0; i < 64; i++)
-		fs_cache_release(c, put(c, i, FS_SLOT_PATH));
-	ok(!fs_cache_has_room(c, 1), "full");
-	fs_cache_share(c, 40);
-	fs_cache_stats(c, &stats);
+		cache_release(c, put(c, i, CACHE_SLOT_PATH));
+	ok(!cache_has_room(c, 1), "full");
+	cache_set_limit(c, 40);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "==", 40, "others need some: the rest go");
-	ok(!fs_cache_has_room(c, 1), "and do not come back");
-	fs_cache_share(c, 1000);
-	ok(fs_cache_has_room(c, 24), "till there is room again,");
-	ok(!fs_cache_has_room(c, 25), "for as many as at first");
-	fs_cache_share(c, 0);
-	fs_cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", FS_CACHE_FILES_MIN, "some always stay");
-	fs_cache_free(c);
+	ok(!cache_has_room(c, 1), "and do not come back");
+	cache_set_limit(c, 1000);
+	ok(cache_has_room(c, 24), "till there is room again,");
+	ok(!cache_has_room(c, 25), "for as many as at first");
+	cache_set_limit(c, 0);
+	cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", CACHE_FILES_MIN, "some always stay");
+	cache_free(c);
 
-	c = fs_cache_new(64);
+	c = cache_new(64);
 	for (i = 0; i < 20; i++) { /* two descriptors each */
-		e[i] = put(c, i, FS_SLOT_PATH);
-		fs_cache_add_fd(c, e[i], some_fd(), FS_SLOT_READ, false);
+		e[i] = put(c, i, CACHE_SLOT_PATH);
+		cache_add_fd(c, e[i], some_fd(), CACHE_SLOT_READ, false);
 	}
-	fs_cache_share(c, 20);
-	fs_cache_stats(c, &stats);
+	cache_set_limit(c, 20);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "==", 40, "what is held stays");
 	for (i = 0; i < 20; i++)
-		fs_cache_release(c, e[i]);
-	fs_cache_share(c, 20);
-	fs_cache_stats(c, &stats);
+		cache_release(c, e[i]);
+	cache_set_limit(c, 20);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "==", 20, "no more is closed than has to be");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 everything_held(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e[16];
+	struct cache *c = cache_new(16);
+	struct cache_entry *e[16];
 	uint32_t i;
 
 	for (i = 0; i < 16; i++)
-		e[i] = put(c, i, FS_SLOT_PATH);
-	ok(put(c, 16, FS_SLOT_PATH) == NULL,
+		e[i] = put(c, i, CACHE_SLOT_PATH);
+	ok(put(c, 16, CACHE_SLOT_PATH) == NULL,
 	    "with everything in use there is no room");
 	for (i = 0; i < 16; i++)
-		fs_cache_release(c, e[i]);
-	fs_cache_free(c);
+		cache_release(c, e[i]);
+	cache_free(c);
 }
 
 static void
 dropping(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 5, FS_SLOT_PATH);
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 5, CACHE_SLOT_PATH);
 	struct fh fh = handle(5), out;
-	int fd = fs_cache_fd(c, e, FS_SLOT_PATH);
+	int fd = cache_fd(c, e, CACHE_SLOT_PATH);
 
-	fs_cache_forget(c, 1, 5);
-	ok(fs_cache_find(c, &fh, 1) == NULL && is_open(fd),
+	cache_forget(c, 1, 5);
+	ok(cache_find(c, &fh, 1) == NULL && is_open(fd),
 	    "a forgotten file is found no more, but open while held");
-	ok(!fs_cache_handle(c, 1, 7, false, 1, 5, &out),
+	ok(!cache_handle(c, 1, 7, false, 1, 5, &out),
 	    "its number leads nowhere");
-	fs_cache_release(c, e);
+	cache_release(c, e);
 	ok(!is_open(fd), "and closed after");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 lending(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
-	int fds[FS_STREAMS + 1], i;
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
+	int fds[CACHE_STREAMS + 1], i;
 	struct timespec then = { 5, 0 }, now = { 6, 0 };
 	uint64_t at = 0;
 
-	ok(fs_cache_lend(c, e, &then, 0, &at) == -1, "none to list by yet");
+	ok(cache_lend(c, e, &then, 0, &at) == -1, "none to list by yet");
 	fds[0] = some_fd();
-	fs_cache_return(c, e, fds[0], &then, 100);
-	ok(fs_cache_lend(c, e, &then, 100, &at) == fds[0] && at == 100,
+	cache_return(c, e, fds[0], &then, 100);
+	ok(cache_lend(c, e, &then, 100, &at) == fds[0] && at == 100,
 	    "who goes on where it stands gets it");
-	ok(fs_cache_lend(c, e, &then, 100, &at) == -1, "lent to one only");
-	fs_cache_return(c, e, -1, &then, 0);
-	fs_cache_return(c, e, fds[0], &then, 100);
-	ok(fs_cache_lend(c, e, &then, 200, &at) == -1,
+	ok(cache_lend(c, e, &then, 100, &at) == -1, "lent to one only");
+	cache_return(c, e, -1, &then, 0);
+	cache_return(c, e, fds[0], &then, 100);
+	ok(cache_lend(c, e, &then, 200, &at) == -1,
 	    "another listing gets one of its own");
 	fds[1] = some_fd();
-	fs_cache_return(c, e, fds[1], &then, FS_ANYWHERE);
-	ok(fs_cache_lend(c, e, &then, 300, &at) == fds[1],
-	    "or one that is done");
-	fs_cache_return(c, e, fds[1], &then, 200);
-	for (i = 2; i < FS_STREAMS; i++) {
-		(void)fs_cache_lend(c, e, &then, 999, &at);
-		fs_cache_return(c, e, fds[i] = some_fd(), &then,
+	cache_return(c, e, fds[1], &then, DOOR_ANYWHERE);
+	ok(cache_lend(c, e, &then, 300, &at) == fds[1], "or one that is done");
+	cache_return(c, e, fds[1], &then, 200);
+	for (i = 2; i < CACHE_STREAMS; i++) {
+		(void)cache_lend(c, e, &then, 999, &at);
+		cache_return(c, e, fds[i] = some_fd(), &then,
 		    200 + 100 * (uint64_t)i);
 	}
-	ok(fs_cache_lend(c, e, &then, 7, &at) != -1 && at != 7,
+	ok(cache_lend(c, e, &then, 7, &at) != -1 && at != 7,
 	    "when there are enough any will do");
-	for (i = 1; i < FS_STREAMS; i++)
-		(void)fs_cache_lend(c, e, &then, 7, &at);
-	ok(fs_cache_lend(c, e, &then, 7, &at) == -1, "all are lent");
-	fds[FS_STREAMS] = some_fd();
-	for (i = 0; i <= FS_STREAMS; i++)
-		fs_cache_return(c, e, fds[i], &then, 9);
-	ok(is_open(fds[0]) && !is_open(fds[FS_STREAMS]),
+	for (i = 1; i < CACHE_STREAMS; i++)
+		(void)cache_lend(c, e, &then, 7, &at);
+	ok(cache_lend(c, e, &then, 7, &at) == -1, "all are lent");
+	fds[CACHE_STREAMS] = some_fd();
+	for (i = 0; i <= CACHE_STREAMS; i++)
+		cache_return(c, e, fds[i], &then, 9);
+	ok(is_open(fds[0]) && !is_open(fds[CACHE_STREAMS]),
 	    "what is too much is closed");
-	ok(fs_cache_lend(c, e, &now, 9, &at) == -1 && !is_open(fds[0]),
+	ok(cache_lend(c, e, &now, 9, &at) == -1 && !is_open(fds[0]),
 	    "and all from before a change are");
-	fs_cache_return(c, e, -1, &now, 0);
-	fs_cache_release(c, e);
-	fs_cache_free(c);
+	cache_return(c, e, -1, &now, 0);
+	cache_release(c, e);
+	cache_free(c);
 }
 
 static void
 looking_ahead(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
 	uint64_t from = 1;
 	int i;
 
-	for (i = 0; i < 100 && !fs_cache_ahead(c, e, false, &from); i++)
+	for (i = 0; i < 100 && !cache_ahead(c, e, false, &from); i++)
 		;
 	ok(i > 1 && i < 100 && from == 0, "after some unknown names");
-	ok(fs_cache_ahead(c, e, true, &from), "somebody begins");
-	ok(!fs_cache_ahead(c, e, true, &from), "only one at a time");
-	fs_cache_ahead_done(c, e, 500);
-	ok(fs_cache_ahead(c, e, true, &from) && from == 500, "and goes on");
-	fs_cache_ahead_done(c, e, FS_ANYWHERE);
-	ok(!fs_cache_ahead(c, e, true, &from), "until the end");
-	fs_cache_release(c, e);
-	fs_cache_free(c);
+	ok(cache_ahead(c, e, true, &from), "somebody begins");
+	ok(!cache_ahead(c, e, true, &from), "only one at a time");
+	cache_ahead_done(c, e, 500);
+	ok(cache_ahead(c, e, true, &from) && from == 500, "and goes on");
+	cache_ahead_done(c, e, DOOR_ANYWHERE);
+	ok(!cache_ahead(c, e, true, &from), "until the end");
+	cache_release(c, e);
+	cache_free(c);
 }
 
 static void
 by_number(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 6, FS_SLOT_PATH);
-	struct fs_held held[2] = { { .ino = 6 }, { .ino = 5 } };
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
+	struct cache_held held[2] = { { .ino = 6 }, { .ino = 5 } };
 
-	fs_cache_hold_files(c, 1, 7, false, 1, held, 2);
-	ok(held[0].entry == e && held[0].fd == fs_cache_fd(c, e, FS_SLOT_PATH),
+	cache_hold_files(c, 1, 7, false, 1, held, 2);
+	ok(held[0].entry == e && held[0].fd == cache_fd(c, e, CACHE_SLOT_PATH),
 	    "an open file is found by number");
 	ok(held[1].entry == NULL, "another is not");
-	fs_cache_release(c, e);
-	fs_cache_drop(c, e);
+	cache_release(c, e);
+	cache_drop(c, e);
 	ok(is_open(held[0].fd), "it stays open while held");
-	fs_cache_release_files(c, held, 2);
+	cache_release_files(c, held, 2);
 	ok(!is_open(held[0].fd), "and no longer");
-	ok(fs_cache_has_room(c, 16) && !fs_cache_has_room(c, 17),
+	ok(cache_has_room(c, 16) && !cache_has_room(c, 17),
 	    "room as far as the limit goes");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 grants(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *e = put(c, 7, FS_SLOT_PATH);
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 7, CACHE_SLOT_PATH);
 	struct timespec t = { 10, 0 }, changed = { 11, 0 };
 	int granted = -1;
 
-	ok(!fs_cache_granted(c, e, 1, &t, R_OK, &granted), "nothing known");
-	fs_cache_grant(c, e, 1, &t, R_OK | W_OK, R_OK);
-	ok(fs_cache_granted(c, e, 1, &t, R_OK | W_OK, &granted) &&
-		granted == R_OK,
+	ok(!cache_granted(c, e, 1, &t, R_OK, &granted), "nothing known");
+	cache_grant(c, e, 1, &t, R_OK | W_OK, R_OK);
+	ok(cache_granted(c, e, 1, &t, R_OK | W_OK, &granted) && granted == R_OK,
 	    "both the grant and the refusal are known");
-	ok(!fs_cache_granted(c, e, 1, &t, X_OK, &granted),
+	ok(!cache_granted(c, e, 1, &t, X_OK, &granted),
 	    "but not what was not asked");
-	ok(!fs_cache_granted(c, e, 1, &changed, R_OK, &granted),
+	ok(!cache_granted(c, e, 1, &changed, R_OK, &granted),
 	    "nor after the file changed");
-	ok(!fs_cache_granted(c, e, 2, &t, R_OK, &granted),
+	ok(!cache_granted(c, e, 2, &t, R_OK, &granted),
 	    "nor for another caller");
-	fs_cache_grant(c, e, 1, &t, X_OK, X_OK);
-	ok(fs_cache_granted(c, e, 1, &t, R_OK | X_OK, &granted) &&
+	cache_grant(c, e, 1, &t, X_OK, X_OK);
+	ok(cache_granted(c, e, 1, &t, R_OK | X_OK, &granted) &&
 		granted == (R_OK | X_OK),
 	    "rights add up");
-	fs_cache_grant(c, e, 2, &t, R_OK, 0);
-	fs_cache_grant(c, e, 3, &t, R_OK, 0);
-	ok(!fs_cache_granted(c, e, 1, &t, R_OK, &granted) &&
-		fs_cache_granted(c, e, 3, &t, R_OK, &granted),
+	cache_grant(c, e, 2, &t, R_OK, 0);
+	cache_grant(c, e, 3, &t, R_OK, 0);
+	ok(!cache_granted(c, e, 1, &t, R_OK, &granted) &&
+		cache_granted(c, e, 3, &t, R_OK, &granted),
 	    "the last two callers are remembered");
-	fs_cache_release(c, e);
-	fs_cache_free(c);
+	cache_release(c, e);
+	cache_free(c);
 }
 
 /* Handles that tell a name: first one file has it, then another. */
 static void
 renaming(void)
 {
-	struct fs_cache *c = fs_cache_new(16);
-	struct fs_entry *old = put(c, 1, FS_SLOT_PATH), *e;
+	struct cache *c = cache_new(16);
+	struct cache_entry *old = put(c, 1, CACHE_SLOT_PATH), *e;
 	struct fh fh = handle(1), out;
 	struct stat other = file(2);
-	struct fs_cache_stats stats;
-	int was = fs_cache_fd(c, old, FS_SLOT_PATH), now = some_fd();
+	struct cache_stats stats;
+	int was = cache_fd(c, old, CACHE_SLOT_PATH), now = some_fd();
 
-	e = fs_cache_add(c, &fh, 1, &other, now, FS_SLOT_PATH, 0);
-	ok(e != NULL && e != old && fs_cache_fd(c, e, FS_SLOT_PATH) == now,
+	e = cache_add(c, &fh, 1, &other, now, CACHE_SLOT_PATH, 0);
+	ok(e != NULL && e != old && cache_fd(c, e, CACHE_SLOT_PATH) == now,
 	    "the handle of a name means the file that has it now");
 	ok(is_open(was), "who uses the other goes on");
-	fs_cache_release(c, old);
+	cache_release(c, old);
 	ok(!is_open(was), "then it is closed");
-	ok(fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out) &&
-		!fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 1, &out),
+	ok(cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out) &&
+		!cache_handle(c, 1, fh_export_id(&fh), false, 1, 1, &out),
 	    "and is known by its number no more");
-	fs_cache_release(c, e);
+	cache_release(c, e);
 	other.st_dev = 9;
-	fs_cache_release(c,
-	    fs_cache_add(c, &fh, 1, &other, some_fd(), FS_SLOT_PATH, 0));
-	ok(fs_cache_handle(c, 1, fh_export_id(&fh), false, 9, 2, &out) &&
-		!fs_cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out),
+	cache_release(c,
+	    cache_add(c, &fh, 1, &other, some_fd(), CACHE_SLOT_PATH, 0));
+	ok(cache_handle(c, 1, fh_export_id(&fh), false, 9, 2, &out) &&
+		!cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out),
 	    "the same number on another device is another file");
-	fs_cache_stats(c, &stats);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "==", 1,
 	    "what nobody used is closed at once");
 	ok(!is_open(now), "indeed");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 static void
 sweeping(void)
 {
-	struct fs_cache *c = fs_cache_new(64);
+	struct cache *c = cache_new(64);
 	char path[128];
 	struct fh fh = handle(3);
-	struct fs_entry *e;
+	struct cache_entry *e;
 	struct stat st;
 	int i, fd;
 
@@ -355,45 +353,46 @@ sweeping(void)
 	snprintf(path, sizeof(path), "%s/gone", fixture_dir());
 	fd = open(path, O_PATH | O_CLOEXEC);
 	fstat(fd, &st);
-	e = fs_cache_add(c, &fh, 1, &st, fd, FS_SLOT_PATH, false);
-	fs_cache_release(c, e);
+	e = cache_add(c, &fh, 1, &st, fd, CACHE_SLOT_PATH, false);
+	cache_release(c, e);
 	for (i = 0; i < 20; i++)
-		fs_cache_sweep(c);
+		cache_sweep(c);
 	ok(is_open(fd), "what exists stays open");
 	unlink(path);
 	for (i = 0; i < 20; i++)
-		fs_cache_sweep(c);
+		cache_sweep(c);
 	ok(!is_open(fd), "the space of a removed file is given free");
-	fs_cache_release(c, put(c, 4, FS_SLOT_PATH));
-	for (i = 0; i < 2 * FS_CACHE_IDLE_S; i++)
-		fs_cache_sweep(c);
+	cache_release(c, put(c, 4, CACHE_SLOT_PATH));
+	for (i = 0; i < 2 * CACHE_IDLE_S; i++)
+		cache_sweep(c);
 	fh = handle(4);
-	ok(fs_cache_find(c, &fh, 1) == NULL, "idle files are closed");
-	fs_cache_free(c);
+	ok(cache_find(c, &fh, 1) == NULL, "idle files are closed");
+	cache_free(c);
 }
 
 static void *
 hammer(void *arg)
 {
-	struct fs_cache *c = arg;
-	struct fs_entry *e;
+	struct cache *c = arg;
+	struct cache_entry *e;
 	struct fh fh;
 	uint32_t i, n;
 
 	for (i = 0; i < 20000; i++) {
 		n = (i * 7919u) % 100;
 		fh = handle(n);
-		e = fs_cache_find(c, &fh, 1);
+		e = cache_find(c, &fh, 1);
 		if (e == NULL)
-			e = put(c, n, i % 2 ? FS_SLOT_PATH : FS_SLOT_READ);
+			e = put(c, n,
+			    i % 2 ? CACHE_SLOT_PATH : CACHE_SLOT_READ);
 		if (e == NULL)
 			continue;
 		if (i % 97 == 0)
-			fs_cache_drop(c, e);
-		(void)fs_cache_fd(c, e, FS_SLOT_PATH);
-		fs_cache_release(c, e);
+			cache_drop(c, e);
+		(void)cache_fd(c, e, CACHE_SLOT_PATH);
+		cache_release(c, e);
 		if (i % 501 == 0)
-			fs_cache_sweep(c);
+			cache_sweep(c);
 	}
 	return NULL;
 }
@@ -401,8 +400,8 @@ hammer(void *arg)
 static void
 together(void)
 {
-	struct fs_cache *c = fs_cache_new(32);
-	struct fs_cache_stats stats;
+	struct cache *c = cache_new(32);
+	struct cache_stats stats;
 	pthread_t threads[4];
 	size_t i;
 
@@ -410,9 +409,9 @@ together(void)
 		pthread_create(&threads[i], NULL, hammer, c);
 	for (i = 0; i < nitems(threads); i++)
 		pthread_join(threads[i], NULL);
-	fs_cache_stats(c, &stats);
+	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "<=", 40, "four threads together: bounded");
-	fs_cache_free(c);
+	cache_free(c);
 }
 
 int

@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfsd/door/janitor.h"
 #include "tap.h"
-#include "base/util.h"
 
 static sem_t chores;
 
@@ -31,16 +31,16 @@ is_open(int fd)
 int
 main(void)
 {
-	struct fs_janitor *j = fs_janitor_new(4), *idle = fs_janitor_new(1);
+	struct janitor *j = janitor_new(4), *idle = janitor_new(1);
 	int ends[2];
 
 	plan(NO_PLAN);
 	if (pipe(ends) == -1 || sem_init(&chores, 0, 0) == -1)
 		return 1;
-	ok(!fs_janitor_leave(idle, ends[0]), "nobody there: nothing is taken");
-	fs_janitor_free(idle);
-	fs_janitor_start(j, chore, &chores);
-	ok(fs_janitor_leave(j, ends[1]), "somebody is: it is");
+	ok(!janitor_leave(idle, ends[0]), "nobody there: nothing is taken");
+	janitor_free(idle);
+	janitor_start(j, chore, &chores);
+	ok(janitor_leave(j, ends[1]), "somebody is: it is");
 	while (is_open(ends[1]))
 		(void)usleep(1000);
 	pass("and closed");

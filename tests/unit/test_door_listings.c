@@ -10,13 +10,13 @@
 
 #define NOW 500
 
-static struct fs_listings *all;
-static uint8_t buf[FS_LISTING_BYTES + 1];
+static struct listings *all;
+static uint8_t buf[LISTING_BYTES + 1];
 
-static struct fs_listing_key
+static struct listing_key
 key(uint64_t cookie)
 {
-	struct fs_listing_key q = { .dir = { { 0x41, 1, 0, 7 } },
+	struct listing_key q = { .dir = { { 0x41, 1, 0, 7 } },
 		.generation = 1,
 		.ctime = { 1000, 5 },
 		.ask = { .cookie = cookie,
@@ -28,49 +28,47 @@ key(uint64_t cookie)
 }
 
 static bool
-knows(const struct fs_listing_key *q)
+knows(const struct listing_key *q)
 {
 	size_t len = 0;
 	bool eof;
 
 	memset(buf, 0, sizeof(buf));
-	return fs_listings_find(all, q, NOW, buf, &len, &eof);
+	return listings_find(all, q, NOW, buf, &len, &eof);
 }
 
 static void
 answers(void)
 {
-	struct fs_listing_key q = key(7), other;
+	struct listing_key q = key(7), other;
 	size_t len = 0;
 	bool eof = false;
 
 	ok(!knows(&q), "nothing is known at first");
-	fs_listings_add(all, &q, NOW, (const uint8_t *)"abc", 3, true);
-	ok(fs_listings_find(all, &q, NOW, buf, &len, &eof) && len == 3 && eof &&
+	listings_add(all, &q, NOW, (const uint8_t *)"abc", 3, true);
+	ok(listings_find(all, &q, NOW, buf, &len, &eof) && len == 3 && eof &&
 		memcmp(buf, "abc", 3) == 0,
 	    "the answer comes back");
 	other = q;
 	other.ctime.tv_nsec++;
 	ok(!knows(&other), "not when the directory has changed");
-	fs_listings_add(all, &other, NOW, (const uint8_t *)"xy", 2, false);
-	ok(fs_listings_find(all, &other, NOW, buf, &len, &eof) && len == 2 &&
-		!eof,
+	listings_add(all, &other, NOW, (const uint8_t *)"xy", 2, false);
+	ok(listings_find(all, &other, NOW, buf, &len, &eof) && len == 2 && !eof,
 	    "its new answer does");
 	ok(!knows(&q), "and took the place of the old one");
-	ok(fs_listings_find(all, &other, NOW + FS_LISTING_S - 1, buf, &len,
-	       &eof),
+	ok(listings_find(all, &other, NOW + LISTING_S - 1, buf, &len, &eof),
 	    "after a while it is still believed,");
-	ok(!fs_listings_find(all, &other, NOW + FS_LISTING_S, buf, &len, &eof),
+	ok(!listings_find(all, &other, NOW + LISTING_S, buf, &len, &eof),
 	    "but not for ever");
 }
 
 static void
 keys(void)
 {
-	struct fs_listing_key q = key(9), other[] = { q, q, q, q };
+	struct listing_key q = key(9), other[] = { q, q, q, q };
 	unsigned int i, known = 0;
 
-	fs_listings_add(all, &q, NOW, buf, 8, false);
+	listings_add(all, &q, NOW, buf, 8, false);
 	other[0].ask.room++;
 	other[1].ask.dir_room++;
 	other[2].ask.plus = false;
@@ -91,33 +89,33 @@ keys(void)
 static void
 bounds(void)
 {
-	struct fs_listing_key q = key(1);
+	struct listing_key q = key(1);
 	unsigned int i, known = 0;
 
-	fs_listings_add(all, &q, NOW, buf, sizeof(buf), false);
+	listings_add(all, &q, NOW, buf, sizeof(buf), false);
 	ok(!knows(&q), "a long answer is not kept");
-	for (i = 0; i < 10 * FS_LISTINGS_MAX; i++) {
+	for (i = 0; i < 10 * LISTINGS_MAX; i++) {
 		q = key(100 + i);
-		fs_listings_add(all, &q, NOW, buf, FS_LISTING_BYTES, false);
+		listings_add(all, &q, NOW, buf, LISTING_BYTES, false);
 	}
 	ok(knows(&q), "the last of many is");
-	for (i = 0; i < 10 * FS_LISTINGS_MAX; i++) {
+	for (i = 0; i < 10 * LISTINGS_MAX; i++) {
 		q = key(100 + i);
 		known += knows(&q);
 	}
-	cmp_ok(known, "<=", FS_LISTINGS_MAX, "others had to go for it");
-	cmp_ok(known, ">", FS_LISTINGS_MAX / 2, "but not all");
+	cmp_ok(known, "<=", LISTINGS_MAX, "others had to go for it");
+	cmp_ok(known, ">", LISTINGS_MAX / 2, "but not all");
 }
 
 int
 main(void)
 {
 	plan(NO_PLAN);
-	all = fs_listings_new();
+	all = listings_new();
 	answers();
 	keys();
 	bounds();
-	fs_listings_free(all);
-	fs_listings_free(NULL);
+	listings_free(all);
+	listings_free(NULL);
 	done_testing();
 }

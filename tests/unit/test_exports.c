@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "exports/exports.h"
 #include "tap.h"
-#include "base/util.h"
 
 static struct exports *
 parse(const char *text)

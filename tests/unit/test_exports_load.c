@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "exports/load.h"
 #include "tap.h"
-#include "base/util.h"
 
 static char dir[] = "/tmp/tern-exports.XXXXXX";
 static char file[64], said[1024];

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "exports/exports.h"
 #include "exports_lines.h"
 #include "tap.h"
-#include "base/util.h"
 
 struct out {
 	char text[16384];

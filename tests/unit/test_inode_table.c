@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "door_fixture.h"
 #include "nfsd/broker/inode_table.h"
 #include "tap.h"
-#include "base/util.h"
 
 static struct fh_fs by_inode = { .naming = FH_BY_INODE };
 static int root;

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/ipc.h"
-#include "tap.h"
 #include "base/util.h"
+#include "tap.h"
 
 static int calls;
 static struct ipc_message last;

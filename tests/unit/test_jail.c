@@ -21,10 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "confine/jail.h"
 #include "base/log.h"
-#include "tap.h"
 #include "base/util.h"
+#include "confine/jail.h"
+#include "tap.h"
 
 static char base[64]; /* our directory; exports are below it */
 static char srv[128], nested[160], media[128], later[128];

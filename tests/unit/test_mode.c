@@ -4,10 +4,10 @@
  * Links: nfsd
  * Runs in: tests.
  */
+#include "base/util.h"
 #include "door_fixture.h"
 #include "nfsd/nfsd.h"
 #include "tap.h"
-#include "base/util.h"
 
 int
 main(void)
@@ -15,20 +15,20 @@ main(void)
 	/* clang-format off */
 	static const struct {
 		const char *text;
-		enum fs_mode mode;
+		enum nfsd_mode mode;
 		uid_t uid;
 	} cases[] = {
-		{ "/a *(rw)\n", FS_MULTI, 7 },
-		{ "/a *(rw,no_root_squash)\n", FS_ROOT, 7 },
-		{ "/a *(rw,no_root_squash,all_squash)\n", FS_SQUASH, 65534 },
-		{ "/a *(rw,all_squash)\n", FS_SQUASH, 65534 },
-		{ "/a *(rw,all_squash,anonuid=99,anongid=98)\n", FS_SQUASH, 99 },
-		{ "/a *(rw,all_squash,anonuid=0)\n", FS_ROOT, 7 },
-		{ "/a *(rw,anongid=0)\n", FS_ROOT, 7 },
-		{ "/a *(rw,all_squash)\n/b *(ro)\n", FS_MULTI, 7 },
-		{ "/a *(all_squash)\n/b *(all_squash,anonuid=1)\n", FS_MULTI, 7 },
-		{ "/a *(all_squash)\n/b *(no_root_squash)\n", FS_ROOT, 7 },
-		{ "\n", FS_SQUASH, 7 },
+		{ "/a *(rw)\n", MODE_MULTI, 7 },
+		{ "/a *(rw,no_root_squash)\n", MODE_ROOT, 7 },
+		{ "/a *(rw,no_root_squash,all_squash)\n", MODE_SQUASH, 65534 },
+		{ "/a *(rw,all_squash)\n", MODE_SQUASH, 65534 },
+		{ "/a *(rw,all_squash,anonuid=99,anongid=98)\n", MODE_SQUASH, 99 },
+		{ "/a *(rw,all_squash,anonuid=0)\n", MODE_ROOT, 7 },
+		{ "/a *(rw,anongid=0)\n", MODE_ROOT, 7 },
+		{ "/a *(rw,all_squash)\n/b *(ro)\n", MODE_MULTI, 7 },
+		{ "/a *(all_squash)\n/b *(all_squash,anonuid=1)\n", MODE_MULTI, 7 },
+		{ "/a *(all_squash)\n/b *(no_root_squash)\n", MODE_ROOT, 7 },
+		{ "\n", MODE_SQUASH, 7 },
 	};
 	/* clang-format on */
 	size_t i;
@@ -42,11 +42,11 @@ main(void)
 		ok(nfsd_mode(ex, false, &uid, &gid) == cases[i].mode &&
 			uid == cases[i].uid,
 		    "mode %d for case %zu", (int)cases[i].mode, i);
-		ok(nfsd_mode(ex, true, &uid, &gid) == FS_SQUASH,
+		ok(nfsd_mode(ex, true, &uid, &gid) == MODE_SQUASH,
 		    "a plain user has no choice");
 		exports_free(ex);
 	}
-	is(nfsd_mode_name(FS_MULTI, false), "multi-user", "named");
-	is(nfsd_mode_name(FS_SQUASH, true), "rootless", "rootless too");
+	is(nfsd_mode_name(MODE_MULTI, false), "multi-user", "named");
+	is(nfsd_mode_name(MODE_SQUASH, true), "rootless", "rootless too");
 	done_testing();
 }

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mountd/parent/list_file.h"
-#include "mountd/mount_list.h"
-#include "tap.h"
 #include "base/util.h"
+#include "mountd/mount_list.h"
+#include "mountd/parent/list_file.h"
+#include "tap.h"
 
 static const struct mount_entry *rows[MOUNT_LIST_MAX + 1];
 

@@ -5,8 +5,8 @@
  * Runs in: test program.
  */
 #include "base/name.h"
-#include "tap.h"
 #include "base/util.h"
+#include "tap.h"
 
 static const struct {
 	const char *a, *b, *what;

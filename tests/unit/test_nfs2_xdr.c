@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "nfsd/wire/nfs2_xdr.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NO UINT32_MAX
 

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "nfsd/wire/nfs2_xdr.h"
 #include "nfsd/wire/nfs3_xdr.h"
 #include "tap.h"
-#include "base/util.h"
 
 /* In the order of RFC 1094, 2.2 and RFC 1813, 3. */
 static const char *const names2[] = { "NULL", "GETATTR", "SETATTR", "ROOT",

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "nfsd/wire/nfs3_xdr.h"
 #include "tap.h"
-#include "base/util.h"
 
 static uint8_t buf[4096];
 static struct xdr_out out;

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "nfsd/wire/nfs.h"
 #include "tap.h"
-#include "base/util.h"
 
 static struct fh bytes_dir, player_dir;
 

@@ -6,9 +6,9 @@
  */
 #include <errno.h>
 
+#include "base/util.h"
 #include "nfsd/wire/nfs.h"
 #include "tap.h"
-#include "base/util.h"
 
 /* RFC 1094, 2.3.1, word for word. */
 static const int legal2[] = { 0, 1, 2, 5, 6, 13, 17, 19, 20, 21, 27, 28, 30, 63,

@@ -6,8 +6,8 @@
  */
 #include "exports/exports.h"
 #include "nfsd/door/door.h"
-#include "nfsd/wire/nfs3_xdr.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/wire/nfs3_xdr.h"
 #include "tap.h"
 
 static uint32_t

@@ -11,11 +11,11 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "portmapd/pmap.h"
 #include "rpc/msg.h"
 #include "rpc/server.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NFS   100003u
 #define MOUNT 100005u

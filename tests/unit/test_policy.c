@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "portmapd/pmap.h"
 #include "portmapd/policy.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NFS    100003u
 #define NOBODY 65534u

@@ -16,11 +16,11 @@
 
 #include <event2/event.h>
 
+#include "base/util.h"
 #include "portmapd/pmap.h"
 #include "process/register.h"
 #include "rpc/transport.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NFS 100003u
 

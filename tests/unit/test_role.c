@@ -17,9 +17,9 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "process/role.h"
 #include "tap.h"
-#include "base/util.h"
 
 /* From the role (first two) and to it. */
 enum {

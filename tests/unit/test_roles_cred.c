@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "door_fixture.h"
 #include "exports/exports.h"
 #include "nfsd/roles/cred.h"
 #include "tap.h"
-#include "base/util.h"
 
 static const struct export_options squash = { .anonuid = 65534,
 	.anongid = 65533 };
@@ -28,7 +28,7 @@ static const struct export_options all = {
 	.all_squash = true, .anonuid = 1234, .anongid = 5678
 };
 
-static struct fs_cred
+static struct cred
 squashed(uint32_t flavor, uint32_t uid, uint32_t gid,
     const struct export_options *o)
 {
@@ -37,9 +37,9 @@ squashed(uint32_t flavor, uint32_t uid, uint32_t gid,
 		.gid = gid,
 		.ngids = 5,
 		.gids = { 9, 0, 7, 9, UINT32_MAX } };
-	struct fs_cred out;
+	struct cred out;
 
-	fs_cred_squash(&out, &in, o);
+	cred_squash(&out, &in, o);
 	return out;
 }
 
@@ -48,7 +48,7 @@ squashing(void)
 {
 	static const uint32_t uids[] = { 65534, 65535, 65536, 1u << 31,
 		UINT32_MAX - 1 };
-	struct fs_cred c = squashed(AUTH_SYS, 0, 0, &squash);
+	struct cred c = squashed(AUTH_SYS, 0, 0, &squash);
 	size_t i;
 
 	ok(c.uid == 65534 && c.gid == 65533, "root is nobody");
@@ -88,26 +88,26 @@ other_thread(void *arg)
 static void
 switching(void)
 {
-	struct fs_cred a = { 1000, 1001, 2, { 5, 6 } };
-	struct fs_cred b = { 2000, 2001, 0, { 0 } };
-	struct fs_cred bad = { UINT32_MAX, 1, 0, { 0 } };
-	struct fs_acting acting;
+	struct cred a = { 1000, 1001, 2, { 5, 6 } };
+	struct cred b = { 2000, 2001, 0, { 0 } };
+	struct cred bad = { UINT32_MAX, 1, 0, { 0 } };
+	struct cred_acting acting;
 	gid_t groups[8];
 	pthread_t thread;
 	uint32_t seen = 1;
 
-	fs_cred_init(&acting, FS_MULTI);
-	ok(fs_cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
+	cred_init(&acting, MODE_MULTI);
+	ok(cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
 	    "the thread acts as the caller");
 	ok(getgroups(8, groups) == 2 && groups[0] == 5, "with his groups");
 	pthread_create(&thread, NULL, other_thread, &seen);
 	pthread_join(thread, NULL);
-	ok(fs_cred_switch(&acting, &b) == 0 && fsuid_now() == 2000 &&
+	ok(cred_switch(&acting, &b) == 0 && fsuid_now() == 2000 &&
 		getgroups(8, groups) == 0,
 	    "then as the next one");
-	ok(fs_cred_switch(&acting, &bad) == -1 && !acting.known,
+	ok(cred_switch(&acting, &bad) == -1 && !acting.known,
 	    "user -1 is nobody one could be");
-	ok(fs_cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
+	ok(cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
 	    "after a failure everything is set anew");
 	(void)syscall(SYS_setfsuid, 0L);
 	(void)syscall(SYS_setfsgid, 0L);
@@ -116,12 +116,12 @@ switching(void)
 static void *
 switch_and_look(void *arg)
 {
-	struct fs_cred a = { 3000, 3000, 0, { 0 } };
-	struct fs_acting acting;
+	struct cred a = { 3000, 3000, 0, { 0 } };
+	struct cred_acting acting;
 
-	fs_cred_init(&acting, FS_MULTI);
+	cred_init(&acting, MODE_MULTI);
 	*(uint32_t *)arg =
-	    fs_cred_switch(&acting, &a) == 0 ? fsuid_now() : UINT32_MAX;
+	    cred_switch(&acting, &a) == 0 ? fsuid_now() : UINT32_MAX;
 	return NULL;
 }
 
@@ -141,28 +141,28 @@ threads(void)
 static void
 without_right(void)
 {
-	struct fs_cred a = { 1000, 1000, 0, { 0 } };
-	struct fs_acting acting;
+	struct cred a = { 1000, 1000, 0, { 0 } };
+	struct cred_acting acting;
 
-	fs_cred_init(&acting, FS_MULTI);
+	cred_init(&acting, MODE_MULTI);
 	acting.known = true; /* so that setgroups, which fails, is not asked */
-	acting.now = (struct fs_cred){ 5000, 1000, 0, { 0 } };
+	acting.now = (struct cred){ 5000, 1000, 0, { 0 } };
 	if (setresuid(5000, 5000, 5000) == -1 ||
-	    fs_cred_switch(&acting, &a) != -1 || acting.known)
+	    cred_switch(&acting, &a) != -1 || acting.known)
 		_exit(1);
-	fs_cred_init(&acting, FS_MULTI);
-	if (fs_cred_switch(&acting, &a) != -1)
+	cred_init(&acting, MODE_MULTI);
+	if (cred_switch(&acting, &a) != -1)
 		_exit(1);
 }
 
 static void
 alone(void)
 {
-	struct fs_cred a = { 1000, 1000, 0, { 0 } };
-	struct fs_acting acting;
+	struct cred a = { 1000, 1000, 0, { 0 } };
+	struct cred_acting acting;
 
-	fs_cred_init(&acting, FS_SQUASH);
-	ok(fs_cred_switch(&acting, &a) == 0 &&
+	cred_init(&acting, MODE_SQUASH);
+	ok(cred_switch(&acting, &a) == 0 &&
 		acting.now.uid == (uint32_t)geteuid(),
 	    "in squash mode everybody is the process's own user");
 }
@@ -170,12 +170,12 @@ alone(void)
 static void
 keys(void)
 {
-	struct fs_cred a = { 1, 2, 1, { 3 } }, b = { 1, 2, 1, { 4 } };
+	struct cred a = { 1, 2, 1, { 3 } }, b = { 1, 2, 1, { 4 } };
 
-	ok(fs_cred_key(&a) != fs_cred_key(&b) && !fs_cred_equal(&a, &b),
+	ok(cred_key(&a) != cred_key(&b) && !cred_equal(&a, &b),
 	    "a group makes another caller");
 	b.gids[0] = 3;
-	ok(fs_cred_key(&a) == fs_cred_key(&b) && fs_cred_equal(&a, &b),
+	ok(cred_key(&a) == cred_key(&b) && cred_equal(&a, &b),
 	    "the same are the same");
 }
 

@@ -12,7 +12,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct rpc_cache *cache;
+static struct reply_cache *cache;
 static struct rpc_peer peer;
 static struct rpc_call call;
 static char args[64];
@@ -20,8 +20,8 @@ static char args[64];
 static void
 reset(size_t entries)
 {
-	rpc_cache_free(cache);
-	cache = rpc_cache_new(entries);
+	reply_cache_free(cache);
+	cache = reply_cache_new(entries);
 	memset(&call, 0, sizeof(call));
 	memset(&peer, 0, sizeof(peer));
 	(void)addr_parse(&peer.from, "192.0.2.1:700");
@@ -34,61 +34,61 @@ reset(size_t entries)
 	memset(args, 'a', sizeof(args));
 }
 
-static enum rpc_cache_found
-find(size_t len, uint64_t now, struct rpc_cache_entry **e)
+static enum reply_cache_found
+find(size_t len, uint64_t now, struct reply_cache_entry **e)
 {
-	struct rpc_cache_key key;
+	struct reply_cache_key key;
 
-	rpc_cache_key(cache, &key, &call, (const uint8_t *)args, len);
-	return rpc_cache_find(cache, &key, now, e);
+	reply_cache_key(cache, &key, &call, (const uint8_t *)args, len);
+	return reply_cache_find(cache, &key, now, e);
 }
 
 /* Executes the call of this xid. */
 static void
 answer(uint32_t xid)
 {
-	struct rpc_cache_entry *e;
+	struct reply_cache_entry *e;
 
 	call.xid = xid;
-	if (find(16, SECOND, &e) == RPC_CACHE_NEW)
-		rpc_cache_finish(cache, e, (const uint8_t *)"reply", 5);
+	if (find(16, SECOND, &e) == REPLY_CACHE_NEW)
+		reply_cache_finish(cache, e, (const uint8_t *)"reply", 5);
 }
 
-static enum rpc_cache_found
+static enum reply_cache_found
 ask(uint32_t xid)
 {
-	struct rpc_cache_entry *e;
-	enum rpc_cache_found found;
+	struct reply_cache_entry *e;
+	enum reply_cache_found found;
 
 	call.xid = xid;
 	found = find(16, SECOND, &e);
-	if (found == RPC_CACHE_NEW)
-		rpc_cache_finish(cache, e, NULL, 0);
+	if (found == REPLY_CACHE_NEW)
+		reply_cache_finish(cache, e, NULL, 0);
 	return found;
 }
 
 static void
 test_life(void)
 {
-	struct rpc_cache_entry *e;
+	struct reply_cache_entry *e;
 	struct slice reply;
 
 	reset(16);
-	cmp_ok(find(16, SECOND, &e), "==", RPC_CACHE_NEW, "a new call");
-	cmp_ok(find(16, SECOND, &e), "==", RPC_CACHE_BUSY,
+	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW, "a new call");
+	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_BUSY,
 	    "repeated while it is executed");
-	rpc_cache_finish(cache, e, (const uint8_t *)"reply", 5);
-	cmp_ok(find(16, 2 * SECOND, &e), "==", RPC_CACHE_HIT,
+	reply_cache_finish(cache, e, (const uint8_t *)"reply", 5);
+	cmp_ok(find(16, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
 	    "repeated after it was answered");
-	reply = rpc_cache_reply(e);
+	reply = reply_cache_reply(e);
 	ok(reply.len == 5 && memcmp(reply.data, "reply", 5) == 0,
 	    "gives the same reply");
-	cmp_ok(find(16, (RPC_CACHE_SECONDS + 2) * SECOND, &e),
-	    "==", RPC_CACHE_NEW, "repeated much later it is new");
-	rpc_cache_finish(cache, e, NULL, 0);
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "a forgotten call is new");
-	cmp_ok(rpc_cache_stats(cache)->hits, "==", 1, "hits are counted");
-	cmp_ok(rpc_cache_stats(cache)->busy, "==", 1, "and drops");
+	cmp_ok(find(16, (REPLY_CACHE_SECONDS + 2) * SECOND, &e),
+	    "==", REPLY_CACHE_NEW, "repeated much later it is new");
+	reply_cache_finish(cache, e, NULL, 0);
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "a forgotten call is new");
+	cmp_ok(reply_cache_stats(cache)->hits, "==", 1, "hits are counted");
+	cmp_ok(reply_cache_stats(cache)->busy, "==", 1, "and drops");
 }
 
 /* Each part of the key makes another call (CVE-1999-0165). */
@@ -97,44 +97,44 @@ test_key(void)
 {
 	reset(64);
 	answer(1);
-	cmp_ok(ask(1), "==", RPC_CACHE_HIT, "the same call");
-	cmp_ok(ask(2), "==", RPC_CACHE_NEW, "another xid");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call");
+	cmp_ok(ask(2), "==", REPLY_CACHE_NEW, "another xid");
 	peer.from.port++;
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "another port");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another port");
 	peer.from.port--;
 	peer.from.bytes[3]++;
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "another address");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another address");
 	peer.from.bytes[3]--;
 	call.procnum++;
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "another procedure");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another procedure");
 	call.procnum--;
 	call.vers = &stub_prog.vers[1];
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "another version");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another version");
 	call.vers = &stub_prog.vers[0];
 	call.cred.uid++;
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "another user");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another user");
 	call.cred.uid--;
 	args[3] = 'b';
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "other arguments");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "other arguments");
 	args[3] = 'a';
-	cmp_ok(ask(1), "==", RPC_CACHE_HIT, "and the same call again");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "and the same call again");
 }
 
 static void
 test_long_reply(void)
 {
-	static uint8_t big[RPC_CACHE_REPLY_MAX + 1];
-	struct rpc_cache_entry *e;
+	static uint8_t big[REPLY_CACHE_REPLY_MAX + 1];
+	struct reply_cache_entry *e;
 
 	reset(16);
 	(void)find(16, SECOND, &e);
-	rpc_cache_finish(cache, e, big, sizeof(big));
-	cmp_ok(find(16, SECOND, &e), "==", RPC_CACHE_NEW,
+	reply_cache_finish(cache, e, big, sizeof(big));
+	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW,
 	    "a reply longer than its slot is not kept");
-	rpc_cache_finish(cache, e, big, sizeof(big) - 1);
-	cmp_ok(find(16, SECOND, &e), "==", RPC_CACHE_HIT,
+	reply_cache_finish(cache, e, big, sizeof(big) - 1);
+	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_HIT,
 	    "one that just fits is");
-	cmp_ok(rpc_cache_stats(cache)->too_long, "==", 1, "counted");
+	cmp_ok(reply_cache_stats(cache)->too_long, "==", 1, "counted");
 }
 
 /* One client fills its share; the other's entries are untouched. */
@@ -148,12 +148,12 @@ test_share(void)
 	peer.from.bytes[3]++;
 	for (xid = 1; xid <= 1000; xid++)
 		answer(xid);
-	cmp_ok(ask(1000), "==", RPC_CACHE_HIT, "its newest is there");
-	cmp_ok(ask(1000 - 64 / RPC_CACHE_SHARE + 1), "==", RPC_CACHE_HIT,
+	cmp_ok(ask(1000), "==", REPLY_CACHE_HIT, "its newest is there");
+	cmp_ok(ask(1000 - 64 / REPLY_CACHE_SHARE + 1), "==", REPLY_CACHE_HIT,
 	    "its share is used");
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "its oldest is gone");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "its oldest is gone");
 	peer.from.bytes[3]--;
-	cmp_ok(ask(1), "==", RPC_CACHE_HIT, "the other client lost nothing");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the other client lost nothing");
 }
 
 /* Many clients: the oldest loses. */
@@ -168,17 +168,17 @@ test_total(void)
 		peer.from.bytes[2] = (uint8_t)(1 + i);
 		answer(1);
 	}
-	cmp_ok(ask(1), "==", RPC_CACHE_HIT, "the newest client is there");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the newest client is there");
 	peer.from.bytes[2] = 2;
-	cmp_ok(ask(1), "==", RPC_CACHE_NEW, "the oldest is gone");
-	cmp_ok(rpc_cache_stats(cache)->evicted, ">=", 200 - 64, "counted");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "the oldest is gone");
+	cmp_ok(reply_cache_stats(cache)->evicted, ">=", 200 - 64, "counted");
 }
 
 /* Calls in progress are never forgotten. */
 static void
 test_all_busy(void)
 {
-	struct rpc_cache_entry *e[8], *more;
+	struct reply_cache_entry *e[8], *more;
 	unsigned int i;
 
 	reset(8);
@@ -187,18 +187,18 @@ test_all_busy(void)
 		(void)find(16, SECOND, &e[i]);
 	}
 	peer.from.bytes[3] = 100;
-	cmp_ok(find(16, SECOND, &more), "==", RPC_CACHE_FULL,
+	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_FULL,
 	    "all in progress: executed without the cache");
 	for (i = 0; i < 8; i++)
-		rpc_cache_finish(cache, e[i], (const uint8_t *)"r", 1);
-	cmp_ok(find(16, SECOND, &more), "==", RPC_CACHE_NEW, "then not");
-	rpc_cache_finish(cache, more, NULL, 0);
+		reply_cache_finish(cache, e[i], (const uint8_t *)"r", 1);
+	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_NEW, "then not");
+	reply_cache_finish(cache, more, NULL, 0);
 	reset(8);
 	(void)find(16, SECOND, &e[0]);
 	call.xid = 2;
 	(void)find(16, SECOND, &e[1]);
 	call.xid = 3;
-	cmp_ok(find(16, SECOND, &more), "==", RPC_CACHE_FULL,
+	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_FULL,
 	    "a share in progress is full too");
 }
 
@@ -207,13 +207,13 @@ static void
 test_spread(void)
 {
 	bool seen[256] = { false };
-	struct rpc_cache_key key;
+	struct reply_cache_key key;
 	unsigned int i, used = 0;
 
 	reset(16);
 	for (i = 0; i < 256; i++) {
 		call.xid = i << 24;
-		rpc_cache_key(cache, &key, &call, (const uint8_t *)args, 16);
+		reply_cache_key(cache, &key, &call, (const uint8_t *)args, 16);
 		used += !seen[key.sum % 256];
 		seen[key.sum % 256] = true;
 	}
@@ -231,7 +231,7 @@ main(void)
 	test_share();
 	test_total();
 	test_all_busy();
-	rpc_cache_free(cache);
-	rpc_cache_free(NULL);
+	reply_cache_free(cache);
+	reply_cache_free(NULL);
 	done_testing();
 }

@@ -11,8 +11,8 @@
 #include <event2/event.h>
 
 #include "base/log.h"
-#include "rpc/reply_cache.h"
 #include "rpc/pool.h"
+#include "rpc/reply_cache.h"
 #include "stub.h"
 #include "tap.h"
 
@@ -106,7 +106,7 @@ test_hooks(void)
 }
 
 static void
-test_cached(struct rpc_cache *cache)
+test_cached(struct reply_cache *cache)
 {
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
@@ -121,7 +121,7 @@ test_cached(struct rpc_cache *cache)
 	ok(word(out, 6) == 2, "another call is");
 	(void)serve(8, STUB_NULL, 0, sizeof(out));
 	(void)serve(8, STUB_NULL, 0, sizeof(out));
-	cmp_ok(rpc_cache_stats(cache)->misses, "==", 2,
+	cmp_ok(reply_cache_stats(cache)->misses, "==", 2,
 	    "only rows that want it are looked up");
 	rpc_server_set_cache(server, NULL);
 }
@@ -136,7 +136,7 @@ wait_late(struct event_base *base, unsigned int n)
 static void
 test_late(struct event_base *base, struct rpc_pool *pool)
 {
-	struct rpc_cache *cache;
+	struct reply_cache *cache;
 
 	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_ANSWERED,
 	    "without file threads a call may wait");
@@ -162,7 +162,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	stub_go(2);
 	wait_late(base, 3);
 
-	cache = rpc_cache_new(16);
+	cache = reply_cache_new(16);
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_LATE,
@@ -183,7 +183,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "what found no room is new when it comes again");
 	wait_late(base, 6);
 	rpc_server_set_cache(server, NULL);
-	rpc_cache_free(cache);
+	reply_cache_free(cache);
 }
 
 /* Large calls that wait: what is copied for them has an end. */
@@ -216,7 +216,7 @@ test_late_bytes(struct event_base *base)
 int
 main(void)
 {
-	struct rpc_cache *cache;
+	struct reply_cache *cache;
 	struct event_base *base;
 	struct rpc_pool *pool;
 
@@ -225,9 +225,9 @@ main(void)
 	server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	test_outcomes();
 	test_hooks();
-	cache = rpc_cache_new(16);
+	cache = reply_cache_new(16);
 	test_cached(cache);
-	rpc_cache_free(cache);
+	reply_cache_free(cache);
 	log_set_verbose(2);
 	(void)serve(1, STUB_NULL, 0, sizeof(out));
 	log_set_verbose(0);

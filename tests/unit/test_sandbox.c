@@ -20,11 +20,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/daemon.h"
 #include "base/log.h"
-#include "confine/sandbox_parts.h"
-#include "tap.h"
 #include "base/util.h"
+#include "confine/sandbox_parts.h"
+#include "process/daemon.h"
+#include "tap.h"
 
 #define SQUASH 1000 /* lowest uid the policy lets through */
 

@@ -14,9 +14,9 @@
 
 #include <sodium.h>
 
+#include "base/util.h"
 #include "mountd/parent/seal.h"
 #include "tap.h"
-#include "base/util.h"
 
 static char dir[] = "/tmp/tern-seal.XXXXXX";
 static struct fh_keys keys;

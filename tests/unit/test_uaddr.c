@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#include "tap.h"
-#include "rpc/uaddr.h"
 #include "base/util.h"
+#include "rpc/uaddr.h"
+#include "tap.h"
 
 static struct slice
 text(const char *s)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tap.h"
 #include "rpc/xdr.h"
+#include "tap.h"
 
 static uint8_t buf[256];
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case.h"
 #include "base/util.h"
+#include "case.h"
 
 struct parser {
 	struct wire_case *c;

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define N_MAX	  5000
 #define STAYS_MAX (64 * 1024) /* caches fill a little */

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "mount_fixture.h"
+#include "mountd/parent/seal.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
-#include "mountd/parent/seal.h"
-#include "mount_fixture.h"
-#include "base/util.h"
 
 #define EXPORTS                                                                \
 	"/a *(rw,insecure)\n/b 10.0.0.0/8\n/m *(insecure,names=utf16le,"       \

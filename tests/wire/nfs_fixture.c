@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/state.h"
-#include "nfs_fixture.h"
-#include "rpc/msg.h"
 #include "base/util.h"
+#include "nfs_fixture.h"
+#include "nfsd/door/state.h"
+#include "rpc/msg.h"
 
 #define REPLY_MAX (1200 * 1024)
 #define FILES	  1024
@@ -32,7 +32,7 @@ struct nfs_fixture {
 	struct fh handles[EXPORTS];
 	struct fh gone;
 	struct broker *broker;
-	struct fs *fs;
+	struct door *fs;
 	struct rpc_server *server;
 	struct ops_scratch *scratch;
 	uint8_t reply[REPLY_MAX];
@@ -45,7 +45,7 @@ begin(struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 2 ? &nfs2_limits : &nfs3_limits;
-	ctx->thread = fs_thread(current->fs, 0);
+	ctx->thread = door_thread(current->fs, 0);
 	ctx->scratch = current->scratch;
 	return AUTH_OK;
 }
@@ -59,10 +59,10 @@ static const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 static void
 be_yourself(void)
 {
-	struct fs_cred self = { .uid = geteuid(), .gid = getegid() };
-	struct fs_acting acting = { .switches = true };
+	struct cred self = { .uid = geteuid(), .gid = getegid() };
+	struct cred_acting acting = { .switches = true };
 
-	if (geteuid() == 0 && fs_cred_switch(&acting, &self) == -1)
+	if (geteuid() == 0 && cred_switch(&acting, &self) == -1)
 		err(1, "fixture: cannot be root again");
 }
 
@@ -168,15 +168,15 @@ conf(const char *setup)
 	return list;
 }
 
-static struct fs_exports *
+static struct served_exports *
 exports(const struct nfs_fixture *f, const char *setup, bool probe)
 {
-	struct fs_exports *x;
+	struct served_exports *x;
 	int roots[EXPORTS], i;
 
 	for (i = 0; i < EXPORTS; i++)
 		roots[i] = fcntl(f->roots[i], F_DUPFD_CLOEXEC, 0);
-	x = fs_exports_new(conf(setup), roots, NULL, 0, probe);
+	x = served_new(conf(setup), roots, NULL, 0, probe);
 	if (x == NULL)
 		errx(1, "fixture: exports");
 	return x;
@@ -187,15 +187,15 @@ static void
 open_door(struct nfs_fixture *f, const char *setup)
 {
 	static const uint8_t key[FH_KEY_SIZE] = "tern";
-	struct fs_settings settings = { .files = FILES, .notes = FILES };
+	struct door_settings settings = { .files = FILES, .notes = FILES };
 	struct broker_channel *channel;
-	struct fs_exports *x;
+	struct served_exports *x;
 	struct fh_keys keys;
 	struct fh_plain plain;
 	int i;
 
 	fh_keys_derive(&keys, key);
-	settings.mode = geteuid() == 0 ? FS_ROOT : FS_SQUASH;
+	settings.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH;
 	settings.key = keys.worker;
 	f->broker = broker_new(&keys, settings.mode);
 	x = exports(f, setup, true);
@@ -206,12 +206,12 @@ open_door(struct nfs_fixture *f, const char *setup)
 		fh_seal(&f->handles[i], &plain, x->list[i].path, &keys);
 	}
 	broker_set_exports(f->broker, x);
-	f->fs = fs_new(&settings);
-	fs_set_exports(f->fs, exports(f, setup, false));
+	f->fs = door_new(&settings);
+	door_set_exports(f->fs, exports(f, setup, false));
 	channel = broker_channel_new(f->broker);
 	if (channel == NULL)
 		errx(1, "fixture: channel");
-	fs_set_broker(f->fs, 0, broker_client_new(-1, channel));
+	door_set_broker(f->fs, 0, broker_client_new(-1, channel));
 }
 
 struct xdr_in
@@ -383,7 +383,7 @@ nfs_fixture_free(struct nfs_fixture *f)
 		return;
 	be_yourself();
 	rpc_server_free(f->server);
-	fs_free(f->fs);
+	door_free(f->fs);
 	broker_free(f->broker);
 	for (i = 0; i < EXPORTS; i++)
 		(void)close(f->roots[i]);
@@ -407,9 +407,9 @@ nfs_fixture_path(const struct nfs_fixture *f)
 uint64_t
 nfs_fixture_recalled(struct nfs_fixture *f)
 {
-	struct fs_listings_stats stats;
+	struct listings_stats stats;
 
-	fs_listings_stats(f->fs->listings, &stats);
+	listings_stats(f->fs->listings, &stats);
 	return stats.hits;
 }
 

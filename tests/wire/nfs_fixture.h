@@ -20,7 +20,7 @@
 #ifndef NFS_FIXTURE_H
 #define NFS_FIXTURE_H
 
-#include "nfsd/wire/call.h"
+#include "nfsd/ops/ops.h"
 #include "rpc/server.h"
 
 struct nfs_fixture;

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfs_model.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define ARGS_MAX (128 * 1024)
 #define NAMES	 12

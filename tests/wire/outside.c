@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "outside.h"
 #include "base/util.h"
+#include "outside.h"
 
 static const char secret[] = "lies beside the exports, for nobody";
 static struct {

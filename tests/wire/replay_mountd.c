@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 #include "replay.h"
-#include "base/util.h"
 
 static const struct {
 	const char *setup;

@@ -9,9 +9,9 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "nfs_fixture.h"
 #include "replay.h"
-#include "base/util.h"
 
 #define PLAYER_BYTES 12 /* of a handle that a player returns unchanged */
 

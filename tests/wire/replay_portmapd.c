@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "portmapd/pmap.h"
 #include "replay.h"
-#include "base/util.h"
 
 #define WORD_MAX 256
 

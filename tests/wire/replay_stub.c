@@ -4,8 +4,8 @@
  * NFS version 2: NULL, and ECHO that returns its opaque argument.
  * Runs in: tests.
  */
-#include "replay.h"
 #include "base/util.h"
+#include "replay.h"
 
 struct call_ctx {
 	char unused;

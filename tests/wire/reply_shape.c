@@ -5,8 +5,8 @@
  */
 #include "reply_shape.h"
 
-#include "rpc/rpc.h"
 #include "base/util.h"
+#include "rpc/rpc.h"
 #include "rpc/xdr.h"
 
 #define BYTES_MAX 84

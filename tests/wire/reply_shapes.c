@@ -4,8 +4,8 @@
  * and NFS), by number.
  * Runs in: tests, fuzzers.
  */
-#include "reply_shape.h"
 #include "base/util.h"
+#include "reply_shape.h"
 
 #define PROCS_MAX 22
 #define POST	  "?(a)"

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NR_FCHMODAT2 452
 

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/state.h"
-#include "nfs_fixture.h"
-#include "tap.h"
 #include "base/util.h"
+#include "nfs_fixture.h"
+#include "nfsd/door/state.h"
+#include "tap.h"
 
 #define NAMES_MAX 210000
 
@@ -234,7 +234,7 @@ wait_settled(int dir)
 
 	do
 		(void)fstat(dir, &st);
-	while (!fs_settled(&st.st_ctim));
+	while (!door_settled(&st.st_ctim));
 }
 
 /* Lists it twice, unchanged: the second time from memory. */

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfs_fixture.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define NR_FCHMODAT2 452
 #define NO_FILTER    250 /* exit status: cannot be tested here */

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfs_fixture.h"
 #include "nfs_model.h"
 #include "tap.h"
-#include "base/util.h"
 
 #define OPS 100000
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "base/util.h"
 #include "reply_shape.h"
 #include "tap.h"
-#include "base/util.h"
 
 /* Behind xid and REPLY: accepted, no verifier, success. */
 #define GOOD                                                                   \

@@ -9,8 +9,8 @@
  * When there is no room a newcomer takes the place of another.
  * Runs in: nfsd worker (event loop and file threads).
  */
-#ifndef DOOR_HANDLES_H
-#define DOOR_HANDLES_H
+#ifndef DOOR_HANDLE_CACHE_H
+#define DOOR_HANDLE_CACHE_H
 
 #include <sys/types.h>
 
@@ -20,28 +20,28 @@
 
 #include "handle/fhandle.h"
 
-#define FS_NOTES_MAX	1048576
-#define FS_NOTE_SIZE	64 /* bytes */
-#define FS_NOTES_REST_S 1800 /* unused for so long: given back */
+#define HANDLE_CACHE_MAX    1048576
+#define HANDLE_CACHE_ENTRY  64 /* bytes */
+#define HANDLE_CACHE_TRIM_S 1800 /* unused for so long: given back */
 
-struct fs_notes;
+struct handle_cache;
 
-struct fs_notes_stats {
+struct handle_cache_stats {
 	uint64_t hits, misses;
 };
 
-/* Never NULL. room: for so many notes; as many as FS_NOTES_MAX are of use. */
-struct fs_notes *fs_notes_new(size_t room);
-void fs_notes_free(struct fs_notes *);
+/* Never NULL. room: for so many notes; as many as HANDLE_CACHE_MAX are of use. */
+struct handle_cache *handle_cache_new(size_t room);
+void handle_cache_free(struct handle_cache *);
 
 /* now: the wall clock. */
-void fs_notes_add(struct fs_notes *, uint32_t generation, dev_t, ino_t,
+void handle_cache_add(struct handle_cache *, uint32_t generation, dev_t, ino_t,
     const struct timespec *born, const struct timespec *now, const struct fh *);
 /* The sealed handle of a file of an export. */
-bool fs_notes_find(struct fs_notes *, uint32_t generation, uint16_t export_id,
-    dev_t, ino_t, const struct timespec *born, struct fh *);
+bool handle_cache_find(struct handle_cache *, uint32_t generation,
+    uint16_t export_id, dev_t, ino_t, const struct timespec *born, struct fh *);
 /* To be called once a second, by who has time. */
-void fs_notes_rest(struct fs_notes *);
-void fs_notes_stats(struct fs_notes *, struct fs_notes_stats *);
+void handle_cache_trim(struct handle_cache *);
+void handle_cache_stats(struct handle_cache *, struct handle_cache_stats *);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/handles.h"
+#include "nfsd/door/handle_cache.h"
 #include "tap.h"
 
 static struct fh
@@ -22,48 +22,52 @@ handle(uint32_t n)
 static void
 notes(void)
 {
-	struct fs_notes *n = fs_notes_new(1000);
+	struct handle_cache *n = handle_cache_new(1000);
 	struct timespec born = { 1000, 5 }, other = { 1000, 6 };
 	struct timespec later = { 2000, 0 }, now = { 1000, 9 };
 	struct fh fh = handle(9), out;
 
-	fs_notes_add(n, 1, 1, 9, &born, &now, &fh);
-	ok(!fs_notes_find(n, 1, 7, 1, 9, &born, &out),
+	handle_cache_add(n, 1, 1, 9, &born, &now, &fh);
+	ok(!handle_cache_find(n, 1, 7, 1, 9, &born, &out),
 	    "a file born just now is not noted");
-	fs_notes_add(n, 1, 1, 9, &born, &later, &fh);
-	ok(fs_notes_find(n, 1, 7, 1, 9, &born, &out) &&
+	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
+	ok(handle_cache_find(n, 1, 7, 1, 9, &born, &out) &&
 		memcmp(&out, &fh, sizeof(fh)) == 0,
 	    "an older one is, without a descriptor");
-	ok(!fs_notes_find(n, 1, 7, 1, 9, &other, &out),
+	ok(!handle_cache_find(n, 1, 7, 1, 9, &other, &out),
 	    "a new file with the same number is not taken for it");
-	ok(!fs_notes_find(n, 1, 7, 2, 9, &born, &out), "nor on another device");
-	ok(!fs_notes_find(n, 1, 8, 1, 9, &born, &out), "nor in another export");
-	ok(!fs_notes_find(n, 2, 7, 1, 9, &born, &out),
+	ok(!handle_cache_find(n, 1, 7, 2, 9, &born, &out),
+	    "nor on another device");
+	ok(!handle_cache_find(n, 1, 8, 1, 9, &born, &out),
+	    "nor in another export");
+	ok(!handle_cache_find(n, 2, 7, 1, 9, &born, &out),
 	    "nor when the exports have changed");
 	fh.bytes[2] = 0;
 	fh.bytes[3] = 8;
-	fs_notes_add(n, 1, 1, 9, &born, &later, &fh);
-	ok(fs_notes_find(n, 1, 8, 1, 9, &born, &out) && fh_export_id(&out) == 8,
+	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
+	ok(handle_cache_find(n, 1, 8, 1, 9, &born, &out) &&
+		fh_export_id(&out) == 8,
 	    "two exports may have it");
-	ok(fs_notes_find(n, 1, 7, 1, 9, &born, &out) && fh_export_id(&out) == 7,
+	ok(handle_cache_find(n, 1, 7, 1, 9, &born, &out) &&
+		fh_export_id(&out) == 7,
 	    "each with its handle");
-	fs_notes_free(n);
-	n = fs_notes_new(4); /* all lie in one place */
-	fs_notes_add(n, 1, 1, 9, &born, &later, &fh);
-	ok(fs_notes_find(n, 1, 8, 1, 9, &born, &out) &&
-		!fs_notes_find(n, 1, 8, 2, 9, &born, &out) &&
-		!fs_notes_find(n, 1, 8, 1, 10, &born, &out),
+	handle_cache_free(n);
+	n = handle_cache_new(4); /* all lie in one place */
+	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
+	ok(handle_cache_find(n, 1, 8, 1, 9, &born, &out) &&
+		!handle_cache_find(n, 1, 8, 2, 9, &born, &out) &&
+		!handle_cache_find(n, 1, 8, 1, 10, &born, &out),
 	    "side by side they are not mistaken for each other");
-	fs_notes_free(n);
-	n = fs_notes_new(0);
-	fs_notes_add(n, 1, 1, 9, &born, &later, &fh);
-	ok(!fs_notes_find(n, 1, 8, 1, 9, &born, &out), "no room, no notes");
-	fs_notes_free(n);
+	handle_cache_free(n);
+	n = handle_cache_new(0);
+	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
+	ok(!handle_cache_find(n, 1, 8, 1, 9, &born, &out), "no room, no notes");
+	handle_cache_free(n);
 }
 
 /* How many of count files from first on are known. */
 static uint32_t
-known(struct fs_notes *n, uint32_t generation, ino_t first, uint32_t count,
+known(struct handle_cache *n, uint32_t generation, ino_t first, uint32_t count,
     ino_t step)
 {
 	struct timespec born = { 1000, 5 };
@@ -74,7 +78,7 @@ known(struct fs_notes *n, uint32_t generation, ino_t first, uint32_t count,
 	for (i = 0; i < count; i++) {
 		ino = first + i / 64 * step + i % 64;
 		want = handle((uint32_t)ino);
-		if (fs_notes_find(n, generation, 7, 1, ino, &born, &fh))
+		if (handle_cache_find(n, generation, 7, 1, ino, &born, &fh))
 			hits += memcmp(&fh, &want, sizeof(fh)) == 0;
 	}
 	return hits;
@@ -85,8 +89,8 @@ known(struct fs_notes *n, uint32_t generation, ino_t first, uint32_t count,
  * in order, since names come in none: first every fourth of all, then the next.
  */
 static void
-note_all(struct fs_notes *n, uint32_t generation, ino_t first, uint32_t count,
-    ino_t step)
+note_all(struct handle_cache *n, uint32_t generation, ino_t first,
+    uint32_t count, ino_t step)
 {
 	struct timespec born = { 1000, 5 }, later = { 2000, 0 };
 	uint32_t k, i;
@@ -97,7 +101,8 @@ note_all(struct fs_notes *n, uint32_t generation, ino_t first, uint32_t count,
 		for (i = k; i < count; i += 4) {
 			ino = first + i / 64 * step + i % 64;
 			fh = handle((uint32_t)ino);
-			fs_notes_add(n, generation, 1, ino, &born, &later, &fh);
+			handle_cache_add(n, generation, 1, ino, &born, &later,
+			    &fh);
 		}
 }
 
@@ -115,7 +120,7 @@ resident(void)
 	return pages * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-#define ALL ((uint32_t)FS_NOTES_MAX)
+#define ALL ((uint32_t)HANDLE_CACHE_MAX)
 #ifdef __SANITIZE_THREAD__
 #define WATCHED true
 #else
@@ -125,7 +130,7 @@ resident(void)
 static void
 many(void)
 {
-	struct fs_notes *n = fs_notes_new(ALL);
+	struct handle_cache *n = handle_cache_new(ALL);
 	long before = resident();
 
 	note_all(n, 1, 11, 10000, 64);
@@ -140,46 +145,46 @@ many(void)
 	note_all(n, 2, 11 + ALL / 2, ALL / 4, 64);
 	cmp_ok(known(n, 2, 11, ALL / 4 * 3, 64), ">", ALL / 4 * 3 - 20,
 	    "those of older exports are not in the way");
-	fs_notes_free(n);
+	handle_cache_free(n);
 
-	n = fs_notes_new(ALL);
+	n = handle_cache_new(ALL);
 	note_all(n, 1, 128, ALL / 2, 576);
 	cmp_ok(known(n, 1, 128, ALL / 2, 576), ">", ALL / 2 / 10 * 9,
 	    "numbers with gaps: nine of ten at least");
 	note_all(n, 1, (ino_t)7 << 32, ALL, 64);
 	cmp_ok(known(n, 1, (ino_t)7 << 32, ALL, 64), ">", ALL / 2,
 	    "more than fit: new ones take the place of old");
-	fs_notes_free(n);
+	handle_cache_free(n);
 }
 
 static void
 rest(void)
 {
-	struct fs_notes *n = fs_notes_new(ALL);
+	struct handle_cache *n = handle_cache_new(ALL);
 	long before;
 	int i;
 
-	fs_notes_rest(n);
+	handle_cache_trim(n);
 	note_all(n, 1, 1, ALL / 2, 64);
 	before = resident();
-	for (i = 0; i < FS_NOTES_REST_S; i++)
-		fs_notes_rest(n);
+	for (i = 0; i < HANDLE_CACHE_TRIM_S; i++)
+		handle_cache_trim(n);
 	note_all(n, 1, 1, 1, 64);
-	for (i = 0; i < FS_NOTES_REST_S; i++)
-		fs_notes_rest(n);
+	for (i = 0; i < HANDLE_CACHE_TRIM_S; i++)
+		handle_cache_trim(n);
 	cmp_ok(known(n, 1, 1, 1, 64), "==", 1, "kept for a while");
-	for (i = 0; i < FS_NOTES_REST_S; i++)
-		fs_notes_rest(n);
+	for (i = 0; i < HANDLE_CACHE_TRIM_S; i++)
+		handle_cache_trim(n);
 	cmp_ok(known(n, 1, 1, ALL / 2, 64), "==", ALL / 2,
 	    "longer when they are used");
-	for (i = 0; i <= FS_NOTES_REST_S; i++)
-		fs_notes_rest(n);
+	for (i = 0; i <= HANDLE_CACHE_TRIM_S; i++)
+		handle_cache_trim(n);
 	cmp_ok(known(n, 1, 1, ALL / 2, 64), "==", 0, "then they are forgotten");
 	cmp_ok(before - resident(), ">", 30 * 1024,
 	    "and the memory given back");
 	note_all(n, 1, 1, 100, 64);
 	cmp_ok(known(n, 1, 1, 100, 64), "==", 100, "and taken again");
-	fs_notes_free(n);
+	handle_cache_free(n);
 }
 
 int
@@ -189,6 +194,6 @@ main(void)
 	notes();
 	many();
 	rest();
-	fs_notes_free(NULL);
+	handle_cache_free(NULL);
 	done_testing();
 }

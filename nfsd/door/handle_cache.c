@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "nfsd/door/handles.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/door/handle_cache.h"
 
 #define LAYERS	   4
 #define CLOSE_BITS 20 /* numbers that differ in no more lie close together */
@@ -25,37 +25,37 @@ struct note {
 	struct fh fh;
 };
 
-_Static_assert(sizeof(struct note) <= FS_NOTE_SIZE, "as the header says");
+_Static_assert(sizeof(struct note) <= HANDLE_CACHE_ENTRY, "as the header says");
 
-struct fs_notes {
+struct handle_cache {
 	pthread_mutex_t lock;
 	struct note *list; /* made at the first note */
 	size_t layer; /* notes in each; 0: there is no room */
 	unsigned int next; /* the layer in which a full place is taken */
 	unsigned int unused_s; /* seconds since the last use */
-	struct fs_notes_stats stats;
+	struct handle_cache_stats stats;
 };
 
 static size_t
-bytes(const struct fs_notes *n)
+bytes(const struct handle_cache *n)
 {
 	return n->layer * LAYERS * sizeof(struct note);
 }
 
-struct fs_notes *
-fs_notes_new(size_t room)
+struct handle_cache *
+handle_cache_new(size_t room)
 {
-	struct fs_notes *n = calloc(1, sizeof(*n));
+	struct handle_cache *n = calloc(1, sizeof(*n));
 
 	if (n == NULL)
 		fatal("notes");
 	pthread_mutex_init(&n->lock, NULL);
-	n->layer = (room < FS_NOTES_MAX ? room : FS_NOTES_MAX) / LAYERS;
+	n->layer = (room < HANDLE_CACHE_MAX ? room : HANDLE_CACHE_MAX) / LAYERS;
 	return n;
 }
 
 void
-fs_notes_free(struct fs_notes *n)
+handle_cache_free(struct handle_cache *n)
 {
 	if (n == NULL)
 		return;
@@ -67,7 +67,7 @@ fs_notes_free(struct fs_notes *n)
 
 /* Small pages: of huge ones a few notes would touch all. */
 static struct note *
-make_list(const struct fs_notes *n)
+make_list(const struct handle_cache *n)
 {
 	void *list;
 
@@ -83,7 +83,7 @@ make_list(const struct fs_notes *n)
 
 /* The place of a file in the first layer. */
 static struct note *
-place_of(struct fs_notes *n, dev_t dev, ino_t ino)
+place_of(struct handle_cache *n, dev_t dev, ino_t ino)
 {
 	uint64_t far = (uint64_t)ino >> CLOSE_BITS;
 	uint64_t h = (uint64_t)ino + hash_mix(far ^ hash_mix((uint64_t)dev));
@@ -93,7 +93,7 @@ place_of(struct fs_notes *n, dev_t dev, ino_t ino)
 
 /* The note of a file, or NULL; the lock is held. */
 static struct note *
-find(struct fs_notes *n, uint32_t generation, uint16_t export_id, dev_t dev,
+find(struct handle_cache *n, uint32_t generation, uint16_t export_id, dev_t dev,
     ino_t ino)
 {
 	struct note *note = place_of(n, dev, ino);
@@ -109,7 +109,7 @@ find(struct fs_notes *n, uint32_t generation, uint16_t export_id, dev_t dev,
 
 /* Where a new note goes; the lock is held. Those of older exports are dead. */
 static struct note *
-place_for(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino)
+place_for(struct handle_cache *n, uint32_t generation, dev_t dev, ino_t ino)
 {
 	struct note *first = place_of(n, dev, ino), *note = first;
 	size_t i;
@@ -127,8 +127,9 @@ ns_of(const struct timespec *t)
 }
 
 bool
-fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
-    dev_t dev, ino_t ino, const struct timespec *born, struct fh *fh)
+handle_cache_find(struct handle_cache *n, uint32_t generation,
+    uint16_t export_id, dev_t dev, ino_t ino, const struct timespec *born,
+    struct fh *fh)
 {
 	const struct note *note = NULL;
 	bool found;
@@ -147,8 +148,8 @@ fs_notes_find(struct fs_notes *n, uint32_t generation, uint16_t export_id,
 }
 
 void
-fs_notes_add(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino,
-    const struct timespec *born, const struct timespec *now,
+handle_cache_add(struct handle_cache *n, uint32_t generation, dev_t dev,
+    ino_t ino, const struct timespec *born, const struct timespec *now,
     const struct fh *fh)
 {
 	struct note *note;
@@ -178,12 +179,12 @@ fs_notes_add(struct fs_notes *n, uint32_t generation, dev_t dev, ino_t ino,
 }
 
 void
-fs_notes_rest(struct fs_notes *n)
+handle_cache_trim(struct handle_cache *n)
 {
 	struct note *old = NULL;
 
 	pthread_mutex_lock(&n->lock);
-	if (n->list != NULL && ++n->unused_s > FS_NOTES_REST_S) {
+	if (n->list != NULL && ++n->unused_s > HANDLE_CACHE_TRIM_S) {
 		old = n->list;
 		n->list = NULL;
 	}
@@ -193,7 +194,7 @@ fs_notes_rest(struct fs_notes *n)
 }
 
 void
-fs_notes_stats(struct fs_notes *n, struct fs_notes_stats *stats)
+handle_cache_stats(struct handle_cache *n, struct handle_cache_stats *stats)
 {
 	pthread_mutex_lock(&n->lock);
 	*stats = n->stats;

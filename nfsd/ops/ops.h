@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The operations: what a procedure does, whatever the version on the wire. An
+ * operation opens its objects through the door, makes its system calls as the
+ * caller, and fills the neutral answer.
+ * Runs in: nfsd worker.
+ */
+#ifndef OPS_H
+#define OPS_H
+
+#include <stdint.h>
+
+#include "nfsd/wire/call.h"
+
+struct dirent64;
+
+#define OPS_ENTRIES_MAX 1024 /* of one READDIR reply */
+#define OPS_LISTING_MAX 65536 /* bytes of either */
+
+/* Memory of one thread for listings and link texts; never zeroed. */
+struct ops_scratch {
+	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
+	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
+	struct nfs_dirent list[OPS_ENTRIES_MAX];
+	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* what they are here */
+	char target[NFS_TARGET_MAX + 1];
+};
+
+/*
+ * The operations: each fills res->status and, error or not, whatever weak
+ * cache data it could learn. The process's umask must be 0.
+ */
+void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_rmdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_rename(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_link(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_create(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_mkdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_mknod(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_symlink(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_read(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_write(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_commit(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_readlink(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void op_readdir(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_readdirplus(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void op_fsstat(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_fsinfo(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_pathconf(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+
+#endif

@@ -34,8 +34,8 @@ rpc_ms(void)
 bool
 rpc_conn_is_idle(const struct rpc_conn *c)
 {
-	return c->late == 0 && c->unsent.buf == NULL && c->held.buf == NULL &&
-	    !rpc_record_partial(&c->record);
+	return c->deferred == 0 && c->unsent.buf == NULL &&
+	    c->held.buf == NULL && !rpc_record_partial(&c->record);
 }
 
 /* Frees the bytes; a buffer of the shared kind is kept for the next. */
@@ -139,7 +139,8 @@ is_blocked(const struct rpc_conn *c)
 	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
 	size_t unsent = c->unsent.len - c->unsent.at;
 
-	return unsent >= limits->queue_max || c->late >= limits->late_max ||
+	return unsent >= limits->queue_max ||
+	    c->deferred >= limits->deferred_max ||
 	    (unsent > 0 && rpc_streams.owed >= limits->unsent_max);
 }
 
@@ -340,8 +341,8 @@ serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 		put_mark(s->out + s->out_len, n);
 		s->out_len += 4 + n;
 		break;
-	case RPC_LATE:
-		c->late++;
+	case RPC_DEFERRED:
+		c->deferred++;
 		break;
 	case RPC_BUSY:
 		c->busy = true;
@@ -594,14 +595,15 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 
 /* The reply of a file thread; its connection may be long gone. */
 static void
-late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
+deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
+    size_t len)
 {
 	struct rpc_conn *c;
 
 	c = find_conn(origin->ticket);
 	if (c == NULL)
 		return;
-	c->late--;
+	c->deferred--;
 	/* Without memory there is no reply: better an end than silence. */
 	if (len > 0)
 		send_reply(c, reply, len);
@@ -626,7 +628,7 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.peer.id = ++s->last_id;
 	c->origin.ticket = s->last_id;
 	c->origin.transport = tcp;
-	c->origin.reply = late_reply;
+	c->origin.reply = deferred_reply;
 	c->active = (uint32_t)(rpc_ms() / 1000);
 	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
 	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,

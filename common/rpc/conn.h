@@ -53,7 +53,7 @@ struct rpc_conn {
 	struct rpc_bytes held; /* input beyond what could be served */
 	struct rpc_bytes unsent;
 	size_t partial, owed; /* what it adds to the sums of all */
-	unsigned int late; /* calls on file threads */
+	unsigned int deferred; /* calls on file threads */
 	uint32_t active; /* ms / 1000: last input */
 	uint64_t record_since; /* ms: start of an incomplete record, or 0 */
 	uint64_t unsent_since; /* ms: last progress in sending, or 0 */

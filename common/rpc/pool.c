@@ -32,7 +32,7 @@ struct rpc_pool {
 	bool closing;
 	unsigned int started;
 	unsigned int nthreads;
-	unsigned int running[RPC_POOL_LANES]; /* jobs of each lane */
+	unsigned int running[RPC_POOL_QUEUES]; /* jobs of each queue */
 	pthread_t threads[RPC_POOL_THREADS_MAX];
 	int wake; /* eventfd */
 	struct event *event;
@@ -40,16 +40,16 @@ struct rpc_pool {
 	void *arg;
 };
 
-/* How many threads one lane may have. */
+/* How many threads one queue may have. */
 static unsigned int
-lane_max(const struct rpc_pool *p)
+queue_share(const struct rpc_pool *p)
 {
 	unsigned int most = p->nthreads - (p->nthreads + 3) / 4;
 
 	return most == 0 ? 1 : most;
 }
 
-/* The first waiting job whose lane has room; at the end all have. */
+/* The first waiting job whose queue has room; at the end all have. */
 static struct rpc_job *
 first_job(struct rpc_pool *p)
 {
@@ -57,7 +57,7 @@ first_job(struct rpc_pool *p)
 
 	STAILQ_FOREACH (job, &p->waiting, entry)
 		if (p->closing ||
-		    p->running[job->lane % RPC_POOL_LANES] < lane_max(p))
+		    p->running[job->queue % RPC_POOL_QUEUES] < queue_share(p))
 			break;
 	return job;
 }
@@ -76,7 +76,7 @@ next_job(struct rpc_pool *p)
 	if (job != NULL) {
 		STAILQ_REMOVE(&p->waiting, job, rpc_job, entry);
 		p->nwaiting--;
-		p->running[job->lane % RPC_POOL_LANES]++;
+		p->running[job->queue % RPC_POOL_QUEUES]++;
 	}
 	return job;
 }
@@ -117,7 +117,7 @@ thread_main(void *arg)
 		(void)pthread_mutex_unlock(&p->lock);
 		job->run(job, number);
 		(void)pthread_mutex_lock(&p->lock);
-		p->running[job->lane % RPC_POOL_LANES]--;
+		p->running[job->queue % RPC_POOL_QUEUES]--;
 		hand_back(p, job);
 	}
 	(void)pthread_mutex_unlock(&p->lock);

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #define RPC_POOL_THREADS_MAX 256
-#define RPC_POOL_LANES	     64
+#define RPC_POOL_QUEUES	     64
 
 struct event_base;
 struct rpc_pool;
@@ -25,10 +25,10 @@ struct rpc_job {
 	void (*run)(struct rpc_job *, unsigned int thread); /* file thread */
 	void (*done)(struct rpc_job *); /* event loop, after run */
 	/*
-	 * Jobs of one lane may all hang in the same place (an export): they
+	 * Jobs of one queue may all hang in the same place (an export): they
 	 * get at most three quarters of the threads, the others wait.
 	 */
-	unsigned int lane;
+	unsigned int queue;
 };
 
 /*

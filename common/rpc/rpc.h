@@ -107,12 +107,12 @@ struct rpc_call {
 	uint32_t procnum;
 	/*
 	 * May this run wait for a disk? False in the event loop. An operation
-	 * that would have to wait sets `later` before it has changed anything,
-	 * and returns: it is run again on a file thread with may_wait true.
+	 * that would have to wait sets `deferred` before it has changed anything,
+	 * and returns: it is run again on a file thread with may_block true.
 	 */
-	bool may_wait;
-	bool later;
-	unsigned int lane; /* with later: what it waits for; see rpc/pool.h */
+	bool may_block;
+	bool deferred;
+	unsigned int queue; /* if deferred: what it waits for; see rpc/pool.h */
 	/*
 	 * An operation that will not do this at all sets what to answer
 	 * instead of a result; RPC_SUCCESS (as it starts) means a result.
@@ -139,7 +139,7 @@ struct rpc_hooks {
 	/*
 	 * Fills the (zeroed) context; AUTH_OK or the reason for denial. Runs
 	 * on the thread of the attempt (call->thread), so twice for a call
-	 * that said `later`. May be NULL.
+	 * that set `deferred`. May be NULL.
 	 */
 	enum rpc_auth_stat (*begin)(struct call_ctx *, struct rpc_call *);
 	/*

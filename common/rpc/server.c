@@ -30,7 +30,8 @@ struct work {
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
-#define LATE_MAX   (64 * 1024 * 1024) /* bytes of requests that a lane copied */
+#define DEFERRED_MAX                                                           \
+	(64 * 1024 * 1024) /* bytes of requests that one queue holds */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -39,7 +40,7 @@ struct rpc_server {
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	size_t in_flight;
-	size_t late[RPC_POOL_LANES]; /* bytes of the requests in flight */
+	size_t deferred[RPC_POOL_QUEUES]; /* bytes of the requests in flight */
 	struct work work; /* the event loop's */
 	pthread_mutex_t lock; /* of the spare buffers */
 	uint8_t *spares[SPARES_MAX];
@@ -49,7 +50,7 @@ struct rpc_server {
 };
 
 /* A call on a file thread, with copies of all it needs. */
-struct late {
+struct deferred {
 	struct rpc_job job;
 	struct rpc_server *server;
 	struct rpc_origin origin;
@@ -243,7 +244,7 @@ attempt(struct rpc_server *s, struct work *w)
 		call->outcome = RPC_GARBAGE_ARGS;
 	else {
 		call->proc->run(w->ctx, w->args, w->res);
-		if (call->later && !call->may_wait)
+		if (call->deferred && !call->may_block)
 			return false;
 		if (call->refuse == RPC_SUCCESS)
 			call->proc->put(&w->out, w->res);
@@ -294,43 +295,43 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 
 /* On a file thread. */
 static void
-late_run(struct rpc_job *job, unsigned int thread)
+deferred_run(struct rpc_job *job, unsigned int thread)
 {
-	struct late *late = (struct late *)(void *)job;
-	struct work *w = &late->work;
+	struct deferred *d = (struct deferred *)(void *)job;
+	struct work *w = &d->work;
 
-	late->reply = reply_take(late->server, late->cap);
-	if (late->reply == NULL)
+	d->reply = reply_take(d->server, d->cap);
+	if (d->reply == NULL)
 		return; /* the transport sees that there is none */
-	xdr_out_init(&w->out, late->reply, late->cap);
-	w->call.may_wait = true;
-	w->call.later = false;
+	xdr_out_init(&w->out, d->reply, d->cap);
+	w->call.may_block = true;
+	w->call.deferred = false;
 	w->call.thread = thread;
-	(void)attempt(late->server, w);
+	(void)attempt(d->server, w);
 }
 
-/* What the requests of a job's lane take up. Event loop only. */
+/* What the requests of the queue of a job take up. Event loop only. */
 static size_t *
-lane_of(struct rpc_server *s, const struct rpc_job *job)
+queue_bytes(struct rpc_server *s, const struct rpc_job *job)
 {
-	return &s->late[job->lane % RPC_POOL_LANES];
+	return &s->deferred[job->queue % RPC_POOL_QUEUES];
 }
 
 /* In the event loop again. */
 static void
-late_done(struct rpc_job *job)
+deferred_done(struct rpc_job *job)
 {
-	struct late *late = (struct late *)(void *)job;
-	struct rpc_server *s = late->server;
+	struct deferred *d = (struct deferred *)(void *)job;
+	struct rpc_server *s = d->server;
 
-	finish(s, &late->work);
+	finish(s, &d->work);
 	s->in_flight--;
-	*lane_of(s, &late->job) -= late->size;
-	late->origin.reply(&late->origin, late->reply,
-	    late->reply == NULL ? 0 : late->work.out.len);
-	reply_give(s, late->reply, late->cap);
-	free(late->memory);
-	free(late);
+	*queue_bytes(s, &d->job) -= d->size;
+	d->origin.reply(&d->origin, d->reply,
+	    d->reply == NULL ? 0 : d->work.out.len);
+	reply_give(s, d->reply, d->cap);
+	free(d->memory);
+	free(d);
 }
 
 /* Copies a call that has to wait and hands it to the file threads. */
@@ -339,68 +340,72 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
     const struct xdr_in *args)
 {
 	struct work *w = &s->work;
-	struct late *late;
+	struct deferred *d;
 	size_t structs;
 
 	structs = lay_out(&s->hooks, NULL, NULL);
-	late = calloc(1, sizeof(*late));
-	if (late == NULL)
+	d = calloc(1, sizeof(*d));
+	if (d == NULL)
 		return RPC_BUSY;
-	late->job.lane = w->call.lane;
-	if (*lane_of(s, &late->job) + args->left <= LATE_MAX)
-		late->memory = malloc(structs + args->left + 1);
-	if (late->memory == NULL) {
-		free(late);
+	d->job.queue = w->call.queue;
+	if (*queue_bytes(s, &d->job) + args->left <= DEFERRED_MAX)
+		d->memory = malloc(structs + args->left + 1);
+	if (d->memory == NULL) {
+		free(d);
 		return RPC_BUSY;
 	}
-	late->job.run = late_run;
-	late->job.done = late_done;
-	late->server = s;
-	late->origin = *origin;
-	late->work = *w;
-	late->work.begun = false;
-	late->work.call.peer = &late->origin.peer;
-	late->size = args->left;
-	late->cap = w->out.cap;
-	lay_out(&s->hooks, late->memory, &late->work);
-	memcpy(late->memory + structs, args->pos, args->left);
-	xdr_in_init(&late->work.in, late->memory + structs, args->left);
-	if (!rpc_pool_submit(s->pool, &late->job)) {
-		free(late->memory);
-		free(late);
+	d->job.run = deferred_run;
+	d->job.done = deferred_done;
+	d->server = s;
+	d->origin = *origin;
+	d->work = *w;
+	d->work.begun = false;
+	d->work.call.peer = &d->origin.peer;
+	d->size = args->left;
+	d->cap = w->out.cap;
+	lay_out(&s->hooks, d->memory, &d->work);
+	memcpy(d->memory + structs, args->pos, args->left);
+	xdr_in_init(&d->work.in, d->memory + structs, args->left);
+	if (!rpc_pool_submit(s->pool, &d->job)) {
+		free(d->memory);
+		free(d);
 		return RPC_BUSY;
 	}
 	s->in_flight++;
-	*lane_of(s, &late->job) += late->size;
-	return RPC_LATE;
+	*queue_bytes(s, &d->job) += d->size;
+	return RPC_DEFERRED;
 }
 
-/* Asks the reply cache. RPC_LATE: not answered from there, go on. */
-static enum rpc_verdict
-ask_cache(struct rpc_server *s, struct work *w, size_t *outlen)
+/*
+ * Has the reply cache seen this call? If so, *verdict says what becomes of it:
+ * the reply of before, or none while the first copy is still at work.
+ */
+static bool
+is_repeated(struct rpc_server *s, struct work *w, size_t *outlen,
+    enum rpc_verdict *verdict)
 {
 	struct reply_cache_key key;
+	enum reply_cache_found state;
 	struct slice reply;
 
 	w->entry = NULL;
 	if (s->cache == NULL || (w->call.proc->flags & RPC_CACHED) == 0)
-		return RPC_LATE;
+		return false;
 	reply_cache_key(s->cache, &key, &w->call, w->in.pos, w->in.left);
-	switch (reply_cache_find(s->cache, &key, w->call.started_ns,
-	    &w->entry)) {
-	case REPLY_CACHE_BUSY:
-		return RPC_DROP;
-	case REPLY_CACHE_HIT:
-		reply = reply_cache_reply(w->entry);
-		w->entry = NULL;
-		if (reply.len > w->out.cap)
-			return RPC_DROP;
-		memcpy(w->out.base, reply.data, reply.len);
-		*outlen = reply.len;
-		return RPC_ANSWERED;
-	default:
-		return RPC_LATE;
-	}
+	state = reply_cache_find(s->cache, &key, w->call.started_ns, &w->entry);
+	if (state != REPLY_CACHE_BUSY && state != REPLY_CACHE_HIT)
+		return false;
+	*verdict = RPC_DROP;
+	if (state == REPLY_CACHE_BUSY)
+		return true;
+	reply = reply_cache_reply(w->entry);
+	w->entry = NULL;
+	if (reply.len > w->out.cap)
+		return true;
+	memcpy(w->out.base, reply.data, reply.len);
+	*outlen = reply.len;
+	*verdict = RPC_ANSWERED;
+	return true;
 }
 
 /* A call whose row is known, in the event loop. */
@@ -415,13 +420,12 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.peer = &origin->peer;
 	w->call.started_ns = now_ns();
 	w->call.batch = s->batch;
-	w->call.may_wait = s->pool == NULL;
-	w->call.later = false;
-	w->call.lane = 0;
+	w->call.may_block = s->pool == NULL;
+	w->call.deferred = false;
+	w->call.queue = 0;
 	w->call.thread = 0;
 	w->begun = false;
-	verdict = ask_cache(s, w, outlen);
-	if (verdict != RPC_LATE)
+	if (is_repeated(s, w, outlen, &verdict))
 		return verdict;
 	if (attempt(s, w)) {
 		finish(s, w);

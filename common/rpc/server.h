@@ -25,7 +25,7 @@ struct rpc_origin {
 enum rpc_verdict {
 	RPC_DROP, /* nothing to send (a REPLY, a repeat in progress) */
 	RPC_ANSWERED, /* *outlen bytes are in out */
-	RPC_LATE, /* origin->reply will be called from the event loop */
+	RPC_DEFERRED, /* origin->reply will be called from the event loop */
 	RPC_HANGUP, /* not RPC at all: close a stream, ignore a datagram */
 	RPC_BUSY /* no file thread has room: offer the same again later */
 };
@@ -35,7 +35,7 @@ struct rpc_server *rpc_server_new(const struct rpc_prog *const *progs,
     size_t nprogs, const struct rpc_hooks *);
 /* Reply cache for RPC_CACHED rows; without one every call is executed. */
 void rpc_server_set_cache(struct rpc_server *, struct reply_cache *);
-/* File threads for operations that say `later`; without, they may wait. */
+/* File threads for operations that set `deferred`; without, they may block. */
 void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
 void rpc_server_free(struct rpc_server *);
 /* After each read: what is served from now on had all arrived by then. */

@@ -28,7 +28,7 @@ struct rpc_limits {
 	size_t queue_max; /* unsent bytes per connection: stop reading */
 	size_t unsent_max; /* memory of unsent replies, of all */
 	size_t partial_max; /* memory of incomplete records, of all */
-	unsigned int late_max; /* calls on file threads per connection */
+	unsigned int deferred_max; /* calls on file threads per connection */
 	unsigned int record_seconds; /* an incomplete record may take this */
 	unsigned int stall_seconds; /* a peer may not read for this long */
 	unsigned int idle_seconds; /* 0: connections may idle for ever */

@@ -247,7 +247,8 @@ get_origin(struct rpc_udp *u, struct mmsghdr *mm, struct rpc_origin *origin)
 }
 
 static void
-late_reply(const struct rpc_origin *origin, const uint8_t *reply, size_t len)
+deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
+    size_t len)
 {
 	struct rpc_udp *u = origin->transport;
 
@@ -277,7 +278,7 @@ log_busy(const struct addr *from)
 static void
 serve_one(struct rpc_udp *u, struct mmsghdr *mm)
 {
-	struct rpc_origin origin = { .reply = late_reply, .transport = u };
+	struct rpc_origin origin = { .reply = deferred_reply, .transport = u };
 	enum rpc_verdict verdict;
 	size_t len;
 

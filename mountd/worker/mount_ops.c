@@ -112,8 +112,8 @@ mount_path(struct call_ctx *ctx, const struct mount_table *t,
 		*fh = root->fh[path->names];
 		return MNT_OK;
 	}
-	if (!ctx->call->may_wait) {
-		ctx->call->later = true;
+	if (!ctx->call->may_block) {
+		ctx->call->deferred = true;
 		return MNT_OK;
 	}
 	return mount_below(ctx, &v.at, root, path->names, fh);

@@ -169,8 +169,8 @@ door_status(struct call_ctx *ctx, int error)
 	case BROKER_FORGED:
 		return NFSERR_BADHANDLE;
 	case EPIPE: /* no broker: waited for on a file thread */
-		if (!ctx->changed && !door_may_wait(ctx))
-			return NFS_LATER;
+		if (!ctx->changed && door_must_defer(ctx))
+			return NFS_DEFERRED;
 		return NFSERR_JUKEBOX;
 	case EAGAIN:
 	case EMFILE:
@@ -182,12 +182,12 @@ door_status(struct call_ctx *ctx, int error)
 }
 
 bool
-door_may_wait(struct call_ctx *ctx)
+door_must_defer(struct call_ctx *ctx)
 {
-	if (ctx->call->may_wait)
-		return true;
-	ctx->call->later = true;
-	return false;
+	if (ctx->call->may_block)
+		return false;
+	ctx->call->deferred = true;
+	return true;
 }
 
 /* The list of now; objects of one call all belong to the same one. */
@@ -265,13 +265,13 @@ act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 static bool
 must_wait(struct call_ctx *ctx, const struct served_export *e)
 {
-	if (ctx->call->may_wait || ctx->changed)
+	if (ctx->call->may_block || ctx->changed)
 		return false;
 	if (e->fast &&
 	    atomic_load_explicit(&e->slow_until, memory_order_relaxed) <=
 		ctx->call->started_ns)
 		return false;
-	ctx->call->later = true;
+	ctx->call->deferred = true;
 	return true;
 }
 
@@ -323,7 +323,7 @@ door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 	if (fd == -1 && errno == EMFILE &&
 	    cache_evict(t->fs->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = ask_once(t, fh, want, readable);
-	if (fd == -1 && errno == EPIPE && ctx->call->may_wait &&
+	if (fd == -1 && errno == EPIPE && ctx->call->may_block &&
 	    broker_client_wait(t->broker, DOOR_BROKER_MS))
 		fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EMFILE) {
@@ -341,7 +341,7 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 	int result;
 
 	result = broker_client_seal(t->broker, q, names, fds, answer);
-	if (result == -1 && errno == EPIPE && ctx->call->may_wait &&
+	if (result == -1 && errno == EPIPE && ctx->call->may_block &&
 	    broker_client_wait(t->broker, DOOR_BROKER_MS))
 		result = broker_client_seal(t->broker, q, names, fds, answer);
 	return result;
@@ -628,7 +628,7 @@ check_call(struct call_ctx *ctx, const struct served_exports *x,
 	e = x == NULL ? NULL : served_find(x, fh_export_id(fh));
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
-	ctx->call->lane = e->id;
+	ctx->call->queue = e->id;
 	obj->entry = cache_find(t->fs->cache, fh, t->generation);
 	if (obj->entry == NULL &&
 	    !fh_check_worker(fh, e->path, &t->fs->key, &plain))
@@ -642,8 +642,8 @@ check_call(struct call_ctx *ctx, const struct served_exports *x,
 	/* Finding a file again may mean to walk the export. */
 	if (must_wait(ctx, e) ||
 	    (obj->entry == NULL && plain.kind != FH_KERNEL && !ctx->changed &&
-		!door_may_wait(ctx)))
-		return NFS_LATER;
+		door_must_defer(ctx)))
+		return NFS_DEFERRED;
 	if (act_as_caller(ctx, &client->options) == -1)
 		return NFSERR_SERVERFAULT;
 	obj->export = t->export = e;
@@ -657,7 +657,7 @@ call_ns(const struct rpc_call *call)
 {
 	struct timespec now;
 
-	if (!call->may_wait)
+	if (!call->may_block)
 		return call->started_ns;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -52,8 +52,8 @@ struct door_obj {
 };
 
 /*
- * On NFS_OK the thread acts as the caller until the next door_open. NFS_LATER
- * (call->later is set): would have to wait, the pipeline runs it again.
+ * On NFS_OK the thread acts as the caller until the next door_open. NFS_DEFERRED
+ * (call->deferred is set): would have to wait, the pipeline runs it again.
  */
 enum nfsstat door_open(struct call_ctx *, const struct fh *, unsigned int want,
     struct door_obj *);
@@ -62,8 +62,12 @@ void door_close(struct door_obj *);
 /* openat(2) as the caller, for which files that are only kept open give way. */
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
-/* May this call wait for the disk? If not, arranges to be run again. */
-bool door_may_wait(struct call_ctx *);
+/*
+ * Called before an operation blocks. On the event loop it marks the call as
+ * deferred and returns true: the operation returns at once, with nothing
+ * changed, and runs again on a file thread, where this returns false.
+ */
+bool door_must_defer(struct call_ctx *);
 
 /*
  * Handle and attributes of the name in dir (never ".", ".." or with "/": the

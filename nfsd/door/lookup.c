@@ -495,13 +495,13 @@ door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
 
 	b.n = 0;
 	for (i = 0; i < n; i++)
-		names[i].status = NFS_LATER;
+		names[i].status = NFS_DEFERRED;
 	if (by_number(ctx, dir))
 		look_by_number(ctx, dir, names, n);
 	for (i = 0; i < n; i++) {
 		if (names[i].status == NFS_OK)
 			continue;
-		if (dir->st.st_size > DOOR_LARGE_DIR && !door_may_wait(ctx))
+		if (dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(ctx))
 			return false; /* the first of them: b is empty */
 		if (look_at(dir->fd, names[i].name, &look) == -1)
 			names[i].status = nfs_status(errno);

@@ -61,10 +61,10 @@ door_ahead(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	/* Who has just made the name must not begin again. */
 	if (ctx->changed || !dir->export->fast || dir->export->vague ||
 	    dir->st.st_size > SIZE_MAX_AHEAD ||
-	    !cache_ahead(cache, dir->entry, ctx->call->may_wait, &at))
+	    !cache_ahead(cache, dir->entry, ctx->call->may_block, &at))
 		return false;
-	if (!door_may_wait(ctx)) {
-		*status = NFS_LATER;
+	if (door_must_defer(ctx)) {
+		*status = NFS_DEFERRED;
 		return true;
 	}
 	names[0].name = name;

@@ -381,14 +381,14 @@ dress_all(struct walk *w, const struct fh *self)
 {
 	size_t at, n;
 
-	if (has_to_wait(w) && !door_may_wait(w->ctx)) {
-		w->status = NFS_LATER;
+	if (has_to_wait(w) && door_must_defer(w->ctx)) {
+		w->status = NFS_DEFERRED;
 		return;
 	}
 	for (at = 0; at < w->n; at += n) {
 		n = w->n - at < DOOR_MANY_MAX ? w->n - at : DOOR_MANY_MAX;
 		if (!dress(w, at, n, self)) {
-			w->status = NFS_LATER;
+			w->status = NFS_DEFERRED;
 			return;
 		}
 	}
@@ -414,8 +414,8 @@ budget(const struct call_ctx *ctx, uint32_t count)
 static void
 ask_directory(struct walk *w, const struct door_list_ask *ask)
 {
-	if (w->dir->st.st_size > DOOR_LARGE_DIR && !door_may_wait(w->ctx)) {
-		w->status = NFS_LATER;
+	if (w->dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(w->ctx)) {
+		w->status = NFS_DEFERRED;
 		return;
 	}
 	w->status = door_list_open(w->ctx, w->dir, w->cookie);

@@ -84,10 +84,10 @@ read_file(struct call_ctx *ctx, const struct nfs_read *a, struct door_obj *file,
 	ssize_t n = 0;
 
 	if (len > 0)
-		n = ctx->call->may_wait ? read_all(file->fd, to, len, offset) :
-					  read_cached(file, to, len, offset);
-	if (n == -1 && errno == EAGAIN && !door_may_wait(ctx))
-		return NFS_LATER;
+		n = ctx->call->may_block ? read_all(file->fd, to, len, offset) :
+					   read_cached(file, to, len, offset);
+	if (n == -1 && errno == EAGAIN && door_must_defer(ctx))
+		return NFS_DEFERRED;
 	if (n == -1)
 		return nfs_status(errno);
 	/* It grew since we looked: attributes must cover the data. */
@@ -191,8 +191,8 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
 	status = write_data(ctx, a, &file->st, &data);
 	if (status != NFS_OK)
 		return status;
-	if (stable != NFS_UNSTABLE && !door_may_wait(ctx))
-		return NFS_LATER;
+	if (stable != NFS_UNSTABLE && door_must_defer(ctx))
+		return NFS_DEFERRED;
 	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
 		status = nfs_status(errno);
 		/*
@@ -225,7 +225,7 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status != NFS_OK)
 		return;
 	res->status = write_file(ctx, a, &file, &res->written);
-	if (res->status != NFS_LATER)
+	if (res->status != NFS_DEFERRED)
 		ops_wcc_after(&res->wcc, &file);
 	door_close(&file);
 }
@@ -236,8 +236,8 @@ commit(struct call_ctx *ctx, const struct door_obj *file)
 {
 	if (file->options->async)
 		return NFS_OK;
-	if (!door_may_wait(ctx))
-		return NFS_LATER;
+	if (door_must_defer(ctx))
+		return NFS_DEFERRED;
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
 	door_writeback_failed();

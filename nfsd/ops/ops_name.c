@@ -29,8 +29,8 @@ find_folded(struct call_ctx *ctx, const struct door_obj *dir,
 
 	if (!dir->options->fold)
 		return NFSERR_NOENT;
-	if (!door_may_wait(ctx))
-		return NFS_LATER;
+	if (door_must_defer(ctx))
+		return NFS_DEFERRED;
 	if (door_open(ctx, &at->dir, DOOR_DIR | DOOR_LIST, &list) == NFS_OK) {
 		if (door_list_open(ctx, &list, 0) == NFS_OK)
 			name = ops_dir_find_folded(ctx, list.fd, at->name.str);

@@ -40,7 +40,7 @@ ops_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	enum nfsstat status = door_open(ctx, fh, want, obj);
 	struct door_obj plain;
 
-	if (status == NFS_OK || status == NFS_LATER ||
+	if (status == NFS_OK || status == NFS_DEFERRED ||
 	    status == NFSERR_BADHANDLE || status == NFSERR_STALE)
 		return status;
 	if (door_open(ctx, fh, 0, &plain) == NFS_OK) {

@@ -98,7 +98,7 @@ enum nfsstat {
 	NFSERR_SERVERFAULT = 10006,
 	NFSERR_BADTYPE = 10007,
 	NFSERR_JUKEBOX = 10008,
-	NFS_LATER = -1 /* never on the wire: run again on a file thread */
+	NFS_DEFERRED = -1 /* never on the wire: run again on a file thread */
 };
 
 enum nfs_ftype {

@@ -70,7 +70,7 @@ static const struct {
 	{ NFSERR_SERVERFAULT,	NFSERR_IO },
 	{ NFSERR_BADTYPE,	NFSERR_IO },
 	{ NFSERR_JUKEBOX,	NFSERR_IO },
-	{ NFS_LATER,		NFSERR_IO },
+	{ NFS_DEFERRED,		NFSERR_IO },
 };
 /* clang-format on */
 

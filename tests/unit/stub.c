@@ -169,18 +169,18 @@ static void
 run_late_bytes(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	if (ctx->call->may_wait)
+	if (ctx->call->may_block)
 		run_bytes(ctx, args, res);
 	else
-		ctx->call->later = true;
+		ctx->call->deferred = true;
 }
 
 static void
 run_wait(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
-	if (!ctx->call->may_wait) {
-		ctx->call->later = true;
+	if (!ctx->call->may_block) {
+		ctx->call->deferred = true;
 		return;
 	}
 	if (ctx->call->thread != 0)
@@ -194,7 +194,7 @@ run_slow_count(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	run_wait(ctx, args, res);
-	if (!ctx->call->later)
+	if (!ctx->call->deferred)
 		run_count(ctx, args, res);
 }
 

@@ -63,7 +63,7 @@ test_fold(void)
 	ok(all, "what version 2 has stays what it is");
 	cmp_ok(nfs2_status(NFSERR_BADHANDLE), "==", NFSERR_STALE,
 	    "a bad handle is a stale one in version 2");
-	cmp_ok(nfs2_status(NFS_LATER), "==", NFSERR_IO,
+	cmp_ok(nfs2_status(NFS_DEFERRED), "==", NFSERR_IO,
 	    "the internal status never gets out");
 }
 

@@ -337,7 +337,7 @@ test_late_max(void)
 	int fd, i, n;
 	size_t len;
 
-	s.limits.late_max = 3;
+	s.limits.deferred_max = 3;
 	stub_start(&s);
 	fd = stub_tcp(&s);
 	len = stub_message(msg + 4, 124, 1, STUB_WAIT, NULL, 0);

@@ -54,7 +54,7 @@ static atomic_uint entered;
 static void
 run_gated(struct rpc_job *job, unsigned int thread)
 {
-	if (job->lane == 1) {
+	if (job->queue == 1) {
 		atomic_fetch_add(&entered, 1);
 		while (sem_wait(&gate) == -1)
 			;
@@ -64,7 +64,7 @@ run_gated(struct rpc_job *job, unsigned int thread)
 
 /* One export hangs: the others still find a thread. */
 static void
-test_lanes(struct event_base *base)
+test_queues(struct event_base *base)
 {
 	struct counted slow[6] = { 0 }, quick = { .ran = 0 };
 	struct rpc_pool *pool;
@@ -75,7 +75,7 @@ test_lanes(struct event_base *base)
 	pool = rpc_pool_new(base, THREADS, QUEUE, NULL, NULL);
 	for (i = 0; i < 6; i++) {
 		slow[i].job = (struct rpc_job){
-			.run = run_gated, .done = done, .lane = 1
+			.run = run_gated, .done = done, .queue = 1
 		};
 		(void)rpc_pool_submit(pool, &slow[i].job);
 	}
@@ -120,7 +120,7 @@ main(void)
 		    jobs[i].thread < 1 || jobs[i].thread > THREADS)
 			bad++;
 	cmp_ok(bad, "==", 0, "each ran once, on a thread that knew its number");
-	test_lanes(base);
+	test_queues(base);
 	rpc_pool_free(NULL);
 	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL), "no threads at all");
 	dies_ok(rpc_pool_new(base, RPC_POOL_THREADS_MAX + 1, 1, NULL, NULL),

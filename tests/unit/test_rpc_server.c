@@ -142,7 +142,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "without file threads a call may wait");
 	rpc_server_set_pool(server, pool);
 	stub_ended = nlate = 0;
-	cmp_ok(serve(9, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	cmp_ok(serve(9, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
 	    "with them it is answered later");
 	cmp_ok(rpc_server_in_flight(server), "==", 1, "one is in flight");
 	stub_go(1);
@@ -152,10 +152,10 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
 	cmp_ok(stub_ended, "==", 1, "it had one end");
 
-	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
 	    "one on the thread");
 	stub_wait_for(1);
-	cmp_ok(serve(2, STUB_WAIT, 0, sizeof(out)), "==", RPC_LATE,
+	cmp_ok(serve(2, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
 	    "one in the queue");
 	cmp_ok(serve(3, STUB_WAIT, 0, sizeof(out)), "==", RPC_BUSY,
 	    "no room for a third");
@@ -165,7 +165,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	cache = reply_cache_new(16);
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
-	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_LATE,
+	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
 	    "a cached call on a thread");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DROP,
 	    "its repeat is dropped meanwhile");
@@ -179,7 +179,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "afterwards the repeat is answered");
 	cmp_ok(stub_executed, "==", 1, "and was executed once");
 	stub_go(1);
-	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_LATE,
+	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
 	    "what found no room is new when it comes again");
 	wait_late(base, 6);
 	rpc_server_set_cache(server, NULL);
@@ -200,14 +200,14 @@ test_late_bytes(struct event_base *base)
 	(void)stub_message(large, sizeof(large), 1, STUB_WAIT, NULL, 0);
 	while (n < 512 &&
 	    rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
-		&outlen) == RPC_LATE)
+		&outlen) == RPC_DEFERRED)
 		n++;
 	ok(n >= 32 && n <= 64, "64 MiB of calls may wait, no more (%u)", n);
 	stub_go(n);
 	wait_late(base, n);
 	cmp_ok(rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
 		   &outlen),
-	    "==", RPC_LATE, "afterwards there is room again");
+	    "==", RPC_DEFERRED, "afterwards there is room again");
 	stub_go(1);
 	wait_late(base, n + 1);
 	rpc_pool_free(pool);

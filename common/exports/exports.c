@@ -172,7 +172,7 @@ exports_speaks(const struct export *e, enum export_names names)
 }
 
 bool
-exports_cross(const struct export *e)
+exports_crossmnt(const struct export *e)
 {
 	size_t i;
 

@@ -113,7 +113,7 @@ const struct export_client *exports_client(const struct export *,
 /* Does any client of the export speak this dialect? */
 bool exports_speaks(const struct export *, enum export_names);
 /* May any client enter what is mounted inside? */
-bool exports_cross(const struct export *);
+bool exports_crossmnt(const struct export *);
 /* Does the port rule ("secure") hold? */
 bool exports_port_ok(const struct export_client *, const struct addr *host);
 

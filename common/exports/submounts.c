@@ -127,7 +127,7 @@ take(struct submounts *s, const struct exports *ex, const char *path,
 	for (i = 0; i < ex->n; i++)
 		if (is_at_or_below(ex->list[i].path, path))
 			s->under[i] = mount;
-	if (e == NULL || strcmp(e->path, path) == 0 || !exports_cross(e))
+	if (e == NULL || strcmp(e->path, path) == 0 || !exports_crossmnt(e))
 		return; /* outside, an export of its own, or not entered */
 	if (find(s, path) == NULL)
 		add(s, ex, e, path);

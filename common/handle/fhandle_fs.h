@@ -34,10 +34,16 @@ struct fh_id {
 
 /* Looks at the filesystem of an export by its root. 0 or -1 with errno. */
 int fh_fs_probe(struct fh_fs *, int root);
-/* What is known of a filesystem by its type; nothing of a type we never met. */
-#define FH_FS_FAST   1u /* metadata waits for no other process or machine */
-#define FH_FS_BIRTHS 2u /* number and birth tell a file, and so its handle */
-#define FH_FS_VAGUE  4u /* a number has handles by its names, or snapshots */
+/*
+ * What is known of a filesystem by its type; a type without a row has no trait.
+ *   local metadata    reading metadata waits for no other process or machine
+ *   ino+btime unique  inode number and creation time identify a file
+ *   ino ambiguous     an inode number does not identify a file: its handle
+ *                     encodes a name (FAT), or snapshots share numbers
+ */
+#define FH_FS_LOCAL_METADATA   1u
+#define FH_FS_INO_BTIME_UNIQUE 2u
+#define FH_FS_INO_AMBIGUOUS    4u
 unsigned int fh_fs_traits(const struct fh_fs *);
 /*
  * What the handle of the export's root says; utf16: for a player. 0 or -1.

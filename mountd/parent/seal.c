@@ -34,7 +34,8 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 	s->path = e->path;
 	s->id = e->id;
 	s->mount_id = fh_fs_mount(root);
-	m->slow = (fh_fs_traits(&s->fs) & FH_FS_FAST) == 0 || exports_cross(e);
+	m->slow = (fh_fs_traits(&s->fs) & FH_FS_LOCAL_METADATA) == 0 ||
+	    exports_crossmnt(e);
 	for (i = 0; i < nitems(dialects); i++) {
 		if (!exports_speaks(e, dialects[i]))
 			continue;

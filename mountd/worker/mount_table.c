@@ -94,12 +94,13 @@ look(int fd, struct statx *sx)
 
 /* May the walk go on from here? Sets errno when not. */
 static bool
-is_step(const struct statx *sx, const struct statx *root, bool last, bool cross)
+is_step(const struct statx *sx, const struct statx *root, bool last,
+    bool crossmnt)
 {
 	errno = 0;
 	if (S_ISLNK(sx->stx_mode))
 		errno = ELOOP;
-	else if (!cross &&
+	else if (!crossmnt &&
 	    (sx->stx_mnt_id != root->stx_mnt_id ||
 		sx->stx_dev_major != root->stx_dev_major ||
 		sx->stx_dev_minor != root->stx_dev_minor))
@@ -117,7 +118,8 @@ is_step(const struct statx *sx, const struct statx *root, bool last, bool cross)
  * so the worker may call openat(2) with exactly these flags and nothing else.
  */
 int
-mount_table_open(const struct mount_root *root, const char *below, bool cross)
+mount_table_open(const struct mount_root *root, const char *below,
+    bool crossmnt)
 {
 	char name[NAME_UTF8_MAX + 1];
 	struct statx top, sx;
@@ -144,7 +146,7 @@ mount_table_open(const struct mount_root *root, const char *below, bool cross)
 			return -1;
 		below += len + (below[len] == '/');
 		if (look(fd, &sx) == -1 ||
-		    !is_step(&sx, &top, *below == '\0', cross)) {
+		    !is_step(&sx, &top, *below == '\0', crossmnt)) {
 			close_keeping_errno(fd);
 			return -1;
 		}

@@ -70,9 +70,10 @@ void mount_table_swap(struct mount_state *, struct mount_table *);
 
 /*
  * O_PATH descriptor of a directory or regular file below the root, as the
- * user we are: no symbolic link, no "..", no other filesystem unless cross.
+ * user we are: no symbolic link, no "..", no other filesystem unless crossmnt.
  * -1: errno.
  */
-int mount_table_open(const struct mount_root *, const char *below, bool cross);
+int mount_table_open(const struct mount_root *, const char *below,
+    bool crossmnt);
 
 #endif

@@ -545,7 +545,7 @@ seal_one(struct broker *b, const struct source *dir,
 			&plain) == -1)
 			return -1;
 	} else {
-		if (!e->cross && fh_fs_mount(fd) != e->mount_id) {
+		if (!e->crossmnt && fh_fs_mount(fd) != e->mount_id) {
 			errno = EXDEV;
 			return -1;
 		}

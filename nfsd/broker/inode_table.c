@@ -43,7 +43,7 @@ struct inode_table {
 	pthread_cond_t walked;
 	struct fh_fs fs;
 	int root;
-	bool cross;
+	bool crossmnt;
 	bool walking;
 	uint64_t quiet_until; /* ms; no walk before */
 	bool complete; /* the last walk saw everything */
@@ -175,7 +175,7 @@ note(struct inode_table *t, uint32_t parent, const char *name,
 }
 
 struct inode_table *
-inode_table_new(const struct fh_fs *fs, int root, size_t max, bool cross)
+inode_table_new(const struct fh_fs *fs, int root, size_t max, bool crossmnt)
 {
 	struct inode_table *t = calloc(1, sizeof(*t));
 	size_t i, chains = 1;
@@ -184,7 +184,7 @@ inode_table_new(const struct fh_fs *fs, int root, size_t max, bool cross)
 		return NULL;
 	t->fs = *fs;
 	t->root = root;
-	t->cross = cross;
+	t->crossmnt = crossmnt;
 	t->max = max < 2 ? 2 : max > INODE_TABLE_MAX ? INODE_TABLE_MAX : max;
 	while (chains < t->max)
 		chains *= 2;
@@ -249,7 +249,7 @@ open_beneath(const struct inode_table *t, int dirfd, const char *name,
 	struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC };
 
 	how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-	    RESOLVE_NO_MAGICLINKS | (t->cross ? 0 : RESOLVE_NO_XDEV);
+	    RESOLVE_NO_MAGICLINKS | (t->crossmnt ? 0 : RESOLVE_NO_XDEV);
 	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 }
 

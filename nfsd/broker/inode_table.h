@@ -27,11 +27,11 @@
 struct inode_table;
 
 /*
- * root is borrowed for the life of the table; max <= INODE_TABLE_MAX. cross:
+ * root is borrowed for the life of the table; max <= INODE_TABLE_MAX. crossmnt:
  * other mounts inside the export are entered. NULL: no memory.
  */
 struct inode_table *inode_table_new(const struct fh_fs *, int root, size_t max,
-    bool cross);
+    bool crossmnt);
 void inode_table_free(struct inode_table *);
 /*
  * The identity of what is open at fd and called name in the directory that dir

@@ -267,7 +267,7 @@ must_wait(struct call_ctx *ctx, const struct served_export *e)
 {
 	if (ctx->call->may_block || ctx->changed)
 		return false;
-	if (e->fast &&
+	if (e->local_metadata &&
 	    atomic_load_explicit(&e->slow_until, memory_order_relaxed) <=
 		ctx->call->started_ns)
 		return false;
@@ -385,7 +385,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 		return nfs_status(errno);
 	}
 	obj->entry = cache_add(t->fs->cache, fh, t->generation, &st, fd,
-	    CACHE_SLOT_PATH, obj->export->fast ? 0 : CACHE_SLOW);
+	    CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
 	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
 }
 
@@ -420,7 +420,7 @@ add_data(struct door_thread *t, struct cache_entry *entry,
 {
 	struct stat now;
 
-	if (t->export->vague &&
+	if (t->export->ino_ambiguous &&
 	    (fstat(fd, &now) == -1 || now.st_ino != st->st_ino ||
 		now.st_dev != st->st_dev)) {
 		close(fd);

@@ -94,7 +94,7 @@ shows_changes(const struct door_obj *dir)
 {
 	struct statx sx;
 
-	return dir->export->fast &&
+	return dir->export->local_metadata &&
 	    statx(dir->fd, "", AT_EMPTY_PATH, 0, &sx) == 0 &&
 	    (sx.stx_attributes & STATX_ATTR_ENCRYPTED) == 0;
 }

@@ -90,7 +90,8 @@ crosses(const struct served_export *e, const struct look *look)
 static bool
 is_notable(const struct served_export *e, const struct look *look)
 {
-	return e->births && look->has_born && look->st.st_dev == e->dev;
+	return e->ino_btime_unique && look->has_born &&
+	    look->st.st_dev == e->dev;
 }
 
 /* Without a descriptor, when the file is known. */
@@ -101,7 +102,7 @@ known(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 	struct door_thread *t = ctx->thread;
 	const struct stat *st = &look->st;
 
-	if (e->vague)
+	if (e->ino_ambiguous)
 		return false;
 	return cache_handle(t->fs->cache, t->generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
@@ -183,13 +184,13 @@ adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	}
 	*fh = answer.list[0].fh;
 	/* That of a name is told by where the directory was, not where it is. */
-	if (dir->export->vague && strcmp(name, "..") == 0) {
+	if (dir->export->ino_ambiguous && strcmp(name, "..") == 0) {
 		close(fd);
 		return NFS_OK;
 	}
 	entry = cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
 	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
-		(dir->export->fast ? 0 : CACHE_SLOW));
+		(dir->export->local_metadata ? 0 : CACHE_SLOW));
 	if (entry != NULL)
 		cache_release(t->fs->cache, entry);
 	return NFS_OK;
@@ -360,7 +361,7 @@ keep_file(struct call_ctx *ctx, const struct door_obj *dir,
 	struct cache_entry *entry;
 
 	entry = cache_add(t->fs->cache, &name->fh, t->generation, &name->st, fd,
-	    CACHE_SLOT_PATH, dir->export->fast ? 0 : CACHE_SLOW);
+	    CACHE_SLOT_PATH, dir->export->local_metadata ? 0 : CACHE_SLOW);
 	if (entry != NULL)
 		cache_release(t->fs->cache, entry);
 }
@@ -378,7 +379,7 @@ settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 	if (b->n == 0)
 		return;
 	/* Where a handle may mean another file by now the cache has to know. */
-	keep = dir->export->vague || cache_has_room(t->fs->cache, b->n);
+	keep = dir->export->ino_ambiguous || cache_has_room(t->fs->cache, b->n);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;
@@ -442,7 +443,7 @@ gather(struct call_ctx *ctx, const struct door_obj *dir, struct door_name *name,
 static bool
 by_number(struct call_ctx *ctx, const struct door_obj *dir)
 {
-	return dir->export->fast && !dir->export->vague &&
+	return dir->export->local_metadata && !dir->export->ino_ambiguous &&
 	    fh_is_kernel(&dir->entry->fh) &&
 	    door_access(ctx, dir, X_OK) == X_OK;
 }

@@ -59,8 +59,8 @@ door_ahead(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	size_t n;
 
 	/* Who has just made the name must not begin again. */
-	if (ctx->changed || !dir->export->fast || dir->export->vague ||
-	    dir->st.st_size > SIZE_MAX_AHEAD ||
+	if (ctx->changed || !dir->export->local_metadata ||
+	    dir->export->ino_ambiguous || dir->st.st_size > SIZE_MAX_AHEAD ||
 	    !cache_ahead(cache, dir->entry, ctx->call->may_block, &at))
 		return false;
 	if (door_must_defer(ctx)) {

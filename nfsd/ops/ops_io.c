@@ -172,7 +172,7 @@ write_stable(const struct door_obj *file, const struct slice *data,
 		[NFS_FILE_SYNC] = RWF_SYNC,
 	};
 
-	if (file->export->fast || stable == NFS_UNSTABLE)
+	if (file->export->local_metadata || stable == NFS_UNSTABLE)
 		return write_all(file->fd, data, offset, flags[stable]);
 	if (write_all(file->fd, data, offset, 0) == -1)
 		return -1;

@@ -30,6 +30,7 @@ static void
 look_at_root(struct served_export *e, bool probe)
 {
 	struct statfs sf;
+	unsigned int traits;
 	struct stat st;
 
 	if (e->root == -1)
@@ -48,9 +49,10 @@ look_at_root(struct served_export *e, bool probe)
 		e->mount =
 		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
-	e->fast = (fh_fs_traits(&e->fs) & FH_FS_FAST) != 0;
-	e->births = (fh_fs_traits(&e->fs) & FH_FS_BIRTHS) != 0;
-	e->vague = (fh_fs_traits(&e->fs) & FH_FS_VAGUE) != 0;
+	traits = fh_fs_traits(&e->fs);
+	e->local_metadata = (traits & FH_FS_LOCAL_METADATA) != 0;
+	e->ino_btime_unique = (traits & FH_FS_INO_BTIME_UNIQUE) != 0;
+	e->ino_ambiguous = (traits & FH_FS_INO_AMBIGUOUS) != 0;
 }
 
 static void
@@ -65,7 +67,7 @@ fill(struct served_export *e, const struct export *conf, int root, bool probe)
 	e->mount = -1;
 	e->fsid = fsid_of(conf);
 	pthread_mutex_init(&e->lock, NULL);
-	e->cross = exports_cross(conf);
+	e->crossmnt = exports_crossmnt(conf);
 	for (i = 0; i < conf->nclients; i++)
 		e->writable = e->writable || conf->clients[i].options.rw;
 	look_at_root(e, probe);
@@ -226,8 +228,8 @@ served_table(struct served_export *e)
 
 	pthread_mutex_lock(&e->lock);
 	if (e->table == NULL)
-		e->table =
-		    inode_table_new(&e->fs, e->root, INODE_TABLE_MAX, e->cross);
+		e->table = inode_table_new(&e->fs, e->root, INODE_TABLE_MAX,
+		    e->crossmnt);
 	t = e->table;
 	pthread_mutex_unlock(&e->lock);
 	return t;

@@ -39,10 +39,11 @@ struct served_export {
 	ino_t ino;
 	uint64_t fsid; /* what clients see */
 	struct fh_fs fs;
-	bool fast; /* metadata does not wait for a network or a process */
-	bool births; /* number and birth tell a file, and so its handle */
-	bool vague; /* a number has handles by its names, or snapshots */
-	bool cross; /* some client may enter what is mounted inside */
+	/* What fh_fs_traits() says of its filesystem. */
+	bool local_metadata;
+	bool ino_btime_unique;
+	bool ino_ambiguous;
+	bool crossmnt; /* some client may enter what is mounted inside */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* CLOCK_MONOTONIC, ns */
 	pthread_mutex_t lock; /* of table */

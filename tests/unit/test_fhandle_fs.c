@@ -100,9 +100,10 @@ traits(void)
 	struct fh_fs fat = { .magic = MSDOS_SUPER_MAGIC };
 	struct fh_fs nfs = { .magic = NFS_SUPER_MAGIC };
 
-	cmp_ok(fh_fs_traits(&ext4), "==", FH_FS_FAST | FH_FS_BIRTHS,
+	cmp_ok(fh_fs_traits(&ext4),
+	    "==", FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE,
 	    "ext4: fast, and a birth tells a file");
-	cmp_ok(fh_fs_traits(&fat), "==", FH_FS_VAGUE,
+	cmp_ok(fh_fs_traits(&fat), "==", FH_FS_INO_AMBIGUOUS,
 	    "FAT: a number does not tell the handle");
 	cmp_ok(fh_fs_traits(&nfs), "==", 0, "of others nothing is known");
 }

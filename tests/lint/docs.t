@@ -44,7 +44,7 @@ awk '/^#+ / { if (depth && length($1) <= depth && !text)
 
 grep -oE '^[a-z-]+:' GNUmakefile | tr -d : | sort -u | while read -r target; do
 	case $target in
-	all | help | unit | packages | ready | check) continue ;;
+	all | help | unit | ready | check) continue ;;
 	esac
 	grep -q "echo '[a-z ]*\<$target\>\|; $target \|$target undoes" GNUmakefile ||
 	    echo "make help does not mention $target"

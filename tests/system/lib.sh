@@ -16,6 +16,8 @@
 # Runs in: the tests.
 
 set -u
+umask 022
+export LC_ALL=C.UTF-8
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 O=${O:-$top}
 case $O in /*) ;; *) O=$(cd "$top" && cd "$O" && pwd) ;; esac
@@ -192,21 +194,22 @@ scratch() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# The users of a Tern host and two people, without touching the machine's own
-# files: ours are mounted over them in this mount namespace.
+# The users of a Tern host and two people, in an /etc of this test alone. (Single
+# files mounted over the machine's would be lost when a package that is being
+# installed renames a new passwd over the old one.)
 _users() {
-	local f
-	for f in passwd group; do
-		grep -Ev '^(_portmapd|_mountd|_nfsd|alice|bob|both):' /etc/$f >"$T/$f"
-	done
-	cat >>"$T/passwd" <<-E
+	mkdir "$T/etc"
+	mount -t tmpfs -o mode=755 tmpfs "$T/etc" || bail "no tmpfs"
+	cp -a /etc/. "$T/etc" 2>/dev/null # a file may vanish meanwhile
+	sed -Ei '/^(_portmapd|_mountd|_nfsd|alice|bob|both):/d' "$T"/etc/{passwd,group}
+	cat >>"$T/etc/passwd" <<-E
 	_portmapd:x:901:901::/nonexistent:/usr/sbin/nologin
 	_mountd:x:902:902::/nonexistent:/usr/sbin/nologin
 	_nfsd:x:903:903::/nonexistent:/usr/sbin/nologin
 	alice:x:1001:1001::/tmp:/bin/sh
 	bob:x:1002:1002::/tmp:/bin/sh
 	E
-	cat >>"$T/group" <<-E
+	cat >>"$T/etc/group" <<-E
 	_portmapd:x:901:
 	_mountd:x:902:
 	_nfsd:x:903:
@@ -214,10 +217,8 @@ _users() {
 	bob:x:1002:
 	both:x:1100:alice,bob
 	E
-	for f in passwd group; do
-		chmod 644 "$T/$f"
-		mount --bind "$T/$f" /etc/$f || bail "cannot mount over /etc/$f"
-	done
+	mount --move "$T/etc" /etc || bail "cannot mount over /etc"
+	rmdir "$T/etc"
 }
 
 # private "$@": goes on in a network, mount and process namespace of its own.

@@ -6,7 +6,7 @@ need rpcinfo rpcbind python3 python3
 private "$@"
 need_daemons portmapd
 
-portmapd=$O/portmapd/portmapd
+portmapd=$(reachable)/portmapd/portmapd
 sock=$T/run/portmap.sock
 mkdir -p "$T/run"
 pmap() { python3 "$top/tests/system/pmap.py" "$@"; }

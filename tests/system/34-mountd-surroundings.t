@@ -77,7 +77,7 @@ install -d -o alice "$T/alice" "$T/alice/share"
 echo "$T/alice/share 127.0.0.1(insecure)" >"$T/alice/exports"
 chown alice "$T/alice/exports"
 setpriv --reuid alice --regid alice --clear-groups \
-    "$O/mountd/mountd" -d -R -p 20048 -f "$T/alice/exports" \
+    "$(reachable)/mountd/mountd" -d -R -p 20048 -f "$T/alice/exports" \
     -k "$T/alice/key" 2>"$T/alice.log" &
 pid[alice]=$!
 at_end "kill ${pid[alice]}"

@@ -135,6 +135,7 @@ fi
 
 # ---- a plain user ---------------------------------------------------------------
 
+O=$(reachable)
 exports "$T/export *(rw,insecure)"
 stop portmapd
 stop mountd

@@ -39,8 +39,7 @@ start portmapd || bail 'no portmapd'
 says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use, by whom' -p 111
 stop portmapd
 
-setpriv --reuid alice --regid alice --clear-groups timeout 10 \
-    "$O/portmapd/portmapd" -d -s "$T/dead/sock" >"$T/out" 2>&1
+as alice timeout 10 "$(reachable)/portmapd/portmapd" -d -s "$T/dead/sock" >"$T/out" 2>&1
 like "$(cat "$T/out")" 'ports below 1024 need root.*-p' 'portmapd: not root: choose a port'
 
 # Two that must not end the daemon: they may come right by themselves.

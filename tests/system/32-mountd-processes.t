@@ -28,7 +28,7 @@ $s/tmp $all"
 start mountd -R -p 20048 || bail "mountd did not start"
 mnt() { call 3 1 "$1" | cut -c1-8; }
 
-mnt "hex:2f$(printf 'a\n%%n%%s\033[2J' | xxd -p)" >/dev/null
+mnt "hex:2f$(hex $'a\n%n%s\033[2J')" >/dev/null
 is "$(mnt "$s/x")" 00000000 'an export'
 is "$(mnt "$s/tmp")" 00000000 'an export on another filesystem'
 is "$(mnt "$s/x/nested")" 00000000 'a nested export'

@@ -10,7 +10,6 @@ need_daemons mountd
 export MOUNT_PORT=20048
 py() { on_host "$1" python3 "$top/tests/system/$2" "${@:3}"; }
 call() { py "$1" mount_call.py "${@:2}"; }
-hex() { printf %s "$1" | xxd -p | tr -d '\n'; }
 long() { printf 'hex:2f'; printf '78%.0s' $(seq "$1"); }
 memory() {
 	local p n=0

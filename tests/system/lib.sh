@@ -293,6 +293,9 @@ reachable() {
 	echo "$T/programs"
 }
 
+# hex TEXT
+hex() { printf %s "$1" | od -An -v -tx1 | tr -d ' \n'; }
+
 # ram MEGABYTES: from now on images of loop_fs lie in memory.
 ram() {
 	LOOP_IN=$T/ram

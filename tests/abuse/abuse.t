@@ -7,11 +7,14 @@
 # Runs in: the tests.
 . "${0%/*}/../system/lib.sh"
 private "$@"
-need python3 python3 setfacl acl
+need python3 python3 setfacl acl mkfs.ext4 e2fsprogs
+# Cases know the largest file and the times of ext4. LONG: a million names.
+size=2000
+[ -z "${LONG:-}" ] || size=8000 INODES=1500000
+loop_fs ext4 $size "$T" || skip_all "no loop-mounted ext4"
 
 world() {
 	local d
-	umask 022
 	mkdir "$T"/{rw,ro,all,secure,other,only2,outside,elsewhere}
 	chmod 777 "$T"/{rw,ro,all,secure,only2,elsewhere}
 	for d in rw ro; do

@@ -12,7 +12,6 @@ need python3 python3 strace strace mkfs.ext4 e2fsprogs btrfs btrfs-progs
 strace -D true 2>/dev/null || skip_all "strace may not trace here"
 need_daemons
 
-umask 022
 mkdir "$T/elsewhere" "$T/outside"
 BUILD_OWNED=$(dirname "$(built owned)")/../owned
 BUILD_FAULTY=$(dirname "$(built faulty)")/../faulty

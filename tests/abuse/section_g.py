@@ -16,6 +16,7 @@ TOP = 1 << 63
 
 def scratch_file(w, name="num"):
     c = w.nfs3()
+    c.remove(w.root(), name)
     fh = c.create(w.root(), name, mode=0o644).fh
     c.write(fh, 0, b"0123456789")
     return c, fh

@@ -179,7 +179,7 @@ _cleanup() {
 		wait "$i"
 	done 2>/dev/null
 	cd /
-	awk -v t="$T/" 'index($2, t) == 1 { print $2 }' /proc/mounts | sort -r |
+	awk -v t="$T/" 'index($2 "/", t) == 1 { print $2 }' /proc/mounts | sort -r |
 	    xargs -r umount -l 2>/dev/null
 	[ -z "${KEEP:-}" ] || { echo "# kept: $T" && return; }
 	rm -rf --one-file-system "$T"
@@ -306,6 +306,7 @@ ram() {
 # loop_fs TYPE MEGABYTES DIRECTORY: a filesystem of its own, mounted there
 # (ext4, with INODES of them; seconds, an ext4 without fractions of them; encrypt,
 # one that can; xfs from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
+# The directory may be $T itself, while it is empty.
 loop_fs() {
 	local image
 	image=$(mktemp "${LOOP_IN:-$T}/loop.XXXXXX")

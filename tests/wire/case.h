@@ -18,6 +18,7 @@
 #define CASE_VARS_MAX	   32
 #define CASE_NAME_MAX	   32
 #define CASE_LINE_MAX	   512
+#define CASE_WHY_MAX	   160
 
 enum case_over { CASE_MEMORY = 1, CASE_UDP = 2, CASE_TCP = 4 };
 
@@ -32,6 +33,7 @@ struct case_ref {
 struct case_message {
 	uint8_t bytes[CASE_BYTES_MAX];
 	uint8_t mask[CASE_BYTES_MAX]; /* 0: any byte will do */
+	uint32_t lines[CASE_BYTES_MAX]; /* of the case that a byte is from */
 	size_t len;
 	bool open; /* more bytes may follow */
 	struct case_ref refs[CASE_REFS_MAX];
@@ -61,6 +63,7 @@ struct wire_case {
 	size_t nexchanges;
 	struct case_var vars[CASE_VARS_MAX];
 	size_t nvars;
+	char why[CASE_WHY_MAX]; /* it could not be read */
 };
 
 /* A name that has a value before the first reply; the last row has none. */
@@ -70,11 +73,11 @@ struct case_known {
 };
 
 /*
- * Reads text; false with *line and *why. The known names (NULL: none) are the
- * first of vars, in their order.
+ * Reads text; false with *line, and why in the case. The known names (NULL:
+ * none) are the first of vars, in their order.
  */
 bool case_parse(struct wire_case *, const struct case_known *, const char *text,
-    unsigned int *line, const char **why);
+    unsigned int *line);
 /* Writes the values of variables into a call before it is sent. */
 void case_fill(const struct wire_case *, struct case_message *);
 /* Compares a reply, and captures from it. The offset of the first

@@ -224,6 +224,9 @@ explain(const struct case_exchange *ex, const char *how, enum outcome o,
 		return;
 	diag("first difference at byte %ld of %zu (want %zu)", diff, gotlen,
 	    ex->reply.len);
+	if ((size_t)diff < ex->reply.len)
+		diag("want what line %u says",
+		    (unsigned int)ex->reply.lines[diff]);
 	from = (size_t)diff & ~(size_t)3;
 	for (i = from; i < gotlen && i < from + 32; i += 4)
 		diag("  %4zu: %02x%02x%02x%02x", i, got[i], got[i + 1],
@@ -463,7 +466,6 @@ static bool
 load(const char *path)
 {
 	static char text[REPLAY_TEXT_MAX];
-	const char *why;
 	unsigned int line;
 	size_t n;
 	FILE *f;
@@ -474,9 +476,9 @@ load(const char *path)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
 	(void)fclose(f);
-	if (case_parse(&wc, fixture->known, text, &line, &why))
+	if (case_parse(&wc, fixture->known, text, &line))
 		return true;
-	fail("%s:%u: %s", path, line, why);
+	fail("%s:%u: %s", path, line, wc.why);
 	return false;
 }
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* bad NULL: the results have no status. good NULL: no such procedure. */
+/* bad NULL: the results have no status. */
 struct reply_shape {
 	const char *good, *bad;
 };
@@ -27,6 +27,8 @@ struct reply_shape {
 /* Of a procedure of portmapper, MOUNT or NFS; NULL: there is none. */
 const struct reply_shape *reply_shape_find(uint32_t prog, uint32_t vers,
     uint32_t proc);
+/* The number of a procedure by its name in the RFC; -1: there is none. */
+long reply_shape_number(uint32_t prog, uint32_t vers, const char *name);
 
 /*
  * Is this one whole RPC reply: a good header, and behind it an error of the

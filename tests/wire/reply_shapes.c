@@ -4,6 +4,8 @@
  * and NFS), by number.
  * Runs in: tests, fuzzers.
  */
+#include <string.h>
+
 #include "base/util.h"
 #include "reply_shape.h"
 
@@ -16,126 +18,151 @@
 #define STAT	  "uuuuuuuuuuuuuuu*(uuuuo)*(uuuuuuo)" /* of one version */
 
 /* clang-format off */
-static const struct {
+static const struct shape_table {
 	uint32_t prog, vers;
-	struct reply_shape procs[PROCS_MAX];
+	struct {
+		const char *name; /* as in the RFC */
+		struct reply_shape shape;
+	} procs[PROCS_MAX];
 } tables[] = {
 	{ 100000, 2, {
-		{ "", NULL }, /* NULL */
-		{ "b", NULL }, /* SET */
-		{ "b", NULL }, /* UNSET */
-		{ "u", NULL }, /* GETPORT */
-		{ "*(uuuu)", NULL }, /* DUMP */
-		{ "uo", NULL }, /* CALLIT */
+		{ "NULL", { "", NULL } },
+		{ "SET", { "b", NULL } },
+		{ "UNSET", { "b", NULL } },
+		{ "GETPORT", { "u", NULL } },
+		{ "DUMP", { "*(uuuu)", NULL } },
+		{ "CALLIT", { "uo", NULL } },
 	} },
 	{ 100000, 3, {
-		{ "", NULL }, /* NULL */
-		{ "b", NULL }, /* SET */
-		{ "b", NULL }, /* UNSET */
-		{ "o", NULL }, /* GETADDR */
-		{ "*(uuooo)", NULL }, /* DUMP */
-		{ "oo", NULL }, /* CALLIT */
-		{ "u", NULL }, /* GETTIME */
-		{ "uo", NULL }, /* UADDR2TADDR */
-		{ "o", NULL }, /* TADDR2UADDR */
+		{ "NULL", { "", NULL } },
+		{ "SET", { "b", NULL } },
+		{ "UNSET", { "b", NULL } },
+		{ "GETADDR", { "o", NULL } },
+		{ "DUMP", { "*(uuooo)", NULL } },
+		{ "CALLIT", { "oo", NULL } },
+		{ "GETTIME", { "u", NULL } },
+		{ "UADDR2TADDR", { "uo", NULL } },
+		{ "TADDR2UADDR", { "o", NULL } },
 	} },
 	{ 100000, 4, {
-		{ "", NULL }, /* NULL */
-		{ "b", NULL }, /* SET */
-		{ "b", NULL }, /* UNSET */
-		{ "o", NULL }, /* GETADDR */
-		{ "*(uuooo)", NULL }, /* DUMP */
-		{ "oo", NULL }, /* BCAST */
-		{ "u", NULL }, /* GETTIME */
-		{ "uo", NULL }, /* UADDR2TADDR */
-		{ "o", NULL }, /* TADDR2UADDR */
-		{ "o", NULL }, /* GETVERSADDR */
-		{ "oo", NULL }, /* INDIRECT */
-		{ "*(oouoo)", NULL }, /* GETADDRLIST */
-		{ STAT STAT STAT, NULL }, /* GETSTAT */
+		{ "NULL", { "", NULL } },
+		{ "SET", { "b", NULL } },
+		{ "UNSET", { "b", NULL } },
+		{ "GETADDR", { "o", NULL } },
+		{ "DUMP", { "*(uuooo)", NULL } },
+		{ "BCAST", { "oo", NULL } },
+		{ "GETTIME", { "u", NULL } },
+		{ "UADDR2TADDR", { "uo", NULL } },
+		{ "TADDR2UADDR", { "o", NULL } },
+		{ "GETVERSADDR", { "o", NULL } },
+		{ "INDIRECT", { "oo", NULL } },
+		{ "GETADDRLIST", { "*(oouoo)", NULL } },
+		{ "GETSTAT", { STAT STAT STAT, NULL } },
 	} },
 	{ 100005, 1, {
-		{ "", NULL }, /* NULL */
-		{ "v", "" }, /* MNT */
-		{ MOUNTS, NULL }, /* DUMP */
-		{ "", NULL }, /* UMNT */
-		{ "", NULL }, /* UMNTALL */
-		{ EXPORTS, NULL }, /* EXPORT */
-		{ EXPORTS, NULL }, /* EXPORTALL */
+		{ "NULL", { "", NULL } },
+		{ "MNT", { "v", "" } },
+		{ "DUMP", { MOUNTS, NULL } },
+		{ "UMNT", { "", NULL } },
+		{ "UMNTALL", { "", NULL } },
+		{ "EXPORT", { EXPORTS, NULL } },
+		{ "EXPORTALL", { EXPORTS, NULL } },
 	} },
 	{ 100005, 2, {
-		{ "", NULL }, /* NULL */
-		{ "v", "" }, /* MNT */
-		{ MOUNTS, NULL }, /* DUMP */
-		{ "", NULL }, /* UMNT */
-		{ "", NULL }, /* UMNTALL */
-		{ EXPORTS, NULL }, /* EXPORT */
-		{ EXPORTS, NULL }, /* EXPORTALL */
-		{ "uuuuuuuuuu", NULL }, /* PATHCONF */
+		{ "NULL", { "", NULL } },
+		{ "MNT", { "v", "" } },
+		{ "DUMP", { MOUNTS, NULL } },
+		{ "UMNT", { "", NULL } },
+		{ "UMNTALL", { "", NULL } },
+		{ "EXPORT", { EXPORTS, NULL } },
+		{ "EXPORTALL", { EXPORTS, NULL } },
+		{ "PATHCONF", { "uuuuuuuuuu", NULL } },
 	} },
 	{ 100005, 3, {
-		{ "", NULL }, /* NULL */
-		{ "o#(u)", "" }, /* MNT */
-		{ MOUNTS, NULL }, /* DUMP */
-		{ "", NULL }, /* UMNT */
-		{ "", NULL }, /* UMNTALL */
-		{ EXPORTS, NULL }, /* EXPORT */
+		{ "NULL", { "", NULL } },
+		{ "MNT", { "o#(u)", "" } },
+		{ "DUMP", { MOUNTS, NULL } },
+		{ "UMNT", { "", NULL } },
+		{ "UMNTALL", { "", NULL } },
+		{ "EXPORT", { EXPORTS, NULL } },
 	} },
 	{ 100003, 2, {
-		{ "", NULL }, /* NULL */
-		{ "f", "" }, /* GETATTR */
-		{ "f", "" }, /* SETATTR */
-		{ "", NULL }, /* ROOT */
-		{ "vf", "" }, /* LOOKUP */
-		{ "o", "" }, /* READLINK */
-		{ "fo", "" }, /* READ */
-		{ "", NULL }, /* WRITECACHE */
-		{ "f", "" }, /* WRITE */
-		{ "vf", "" }, /* CREATE */
-		{ "", "" }, /* REMOVE */
-		{ "", "" }, /* RENAME */
-		{ "", "" }, /* LINK */
-		{ "", "" }, /* SYMLINK */
-		{ "vf", "" }, /* MKDIR */
-		{ "", "" }, /* RMDIR */
-		{ "*(uou)b", "" }, /* READDIR */
-		{ "uuuuu", "" }, /* STATFS */
+		{ "NULL", { "", NULL } },
+		{ "GETATTR", { "f", "" } },
+		{ "SETATTR", { "f", "" } },
+		{ "ROOT", { "", NULL } },
+		{ "LOOKUP", { "vf", "" } },
+		{ "READLINK", { "o", "" } },
+		{ "READ", { "fo", "" } },
+		{ "WRITECACHE", { "", NULL } },
+		{ "WRITE", { "f", "" } },
+		{ "CREATE", { "vf", "" } },
+		{ "REMOVE", { "", "" } },
+		{ "RENAME", { "", "" } },
+		{ "LINK", { "", "" } },
+		{ "SYMLINK", { "", "" } },
+		{ "MKDIR", { "vf", "" } },
+		{ "RMDIR", { "", "" } },
+		{ "READDIR", { "*(uou)b", "" } },
+		{ "STATFS", { "uuuuu", "" } },
 	} },
 	{ 100003, 3, {
-		{ "", NULL }, /* NULL */
-		{ "a", "" }, /* GETATTR */
-		{ WCC, WCC }, /* SETATTR */
-		{ "o" POST POST, POST }, /* LOOKUP */
-		{ POST "u", POST }, /* ACCESS */
-		{ POST "o", POST }, /* READLINK */
-		{ POST "ubo", POST }, /* READ */
-		{ WCC "uuU", WCC }, /* WRITE */
-		{ MADE, WCC }, /* CREATE */
-		{ MADE, WCC }, /* MKDIR */
-		{ MADE, WCC }, /* SYMLINK */
-		{ MADE, WCC }, /* MKNOD */
-		{ WCC, WCC }, /* REMOVE */
-		{ WCC, WCC }, /* RMDIR */
-		{ WCC WCC, WCC WCC }, /* RENAME */
-		{ POST WCC, POST WCC }, /* LINK */
-		{ POST "U*(UoU)b", POST }, /* READDIR */
-		{ POST "U*(UoU" POST "?(o))b", POST }, /* READDIRPLUS */
-		{ POST "UUUUUUu", POST }, /* FSSTAT */
-		{ POST "uuuuuuuUUu", POST }, /* FSINFO */
-		{ POST "uubbbb", POST }, /* PATHCONF */
-		{ WCC "U", WCC }, /* COMMIT */
+		{ "NULL", { "", NULL } },
+		{ "GETATTR", { "a", "" } },
+		{ "SETATTR", { WCC, WCC } },
+		{ "LOOKUP", { "o" POST POST, POST } },
+		{ "ACCESS", { POST "u", POST } },
+		{ "READLINK", { POST "o", POST } },
+		{ "READ", { POST "ubo", POST } },
+		{ "WRITE", { WCC "uuU", WCC } },
+		{ "CREATE", { MADE, WCC } },
+		{ "MKDIR", { MADE, WCC } },
+		{ "SYMLINK", { MADE, WCC } },
+		{ "MKNOD", { MADE, WCC } },
+		{ "REMOVE", { WCC, WCC } },
+		{ "RMDIR", { WCC, WCC } },
+		{ "RENAME", { WCC WCC, WCC WCC } },
+		{ "LINK", { POST WCC, POST WCC } },
+		{ "READDIR", { POST "U*(UoU)b", POST } },
+		{ "READDIRPLUS", { POST "U*(UoU" POST "?(o))b", POST } },
+		{ "FSSTAT", { POST "UUUUUUu", POST } },
+		{ "FSINFO", { POST "uuuuuuuUUu", POST } },
+		{ "PATHCONF", { POST "uubbbb", POST } },
+		{ "COMMIT", { WCC "U", WCC } },
 	} },
 };
 /* clang-format on */
 
-const struct reply_shape *
-reply_shape_find(uint32_t prog, uint32_t vers, uint32_t proc)
+static const struct shape_table *
+table_find(uint32_t prog, uint32_t vers)
 {
 	size_t i;
 
-	for (i = 0; i < nitems(tables) && proc < PROCS_MAX; i++)
-		if (tables[i].prog == prog && tables[i].vers == vers &&
-		    tables[i].procs[proc].good != NULL)
-			return &tables[i].procs[proc];
+	for (i = 0; i < nitems(tables); i++)
+		if (tables[i].prog == prog && tables[i].vers == vers)
+			return &tables[i];
 	return NULL;
+}
+
+const struct reply_shape *
+reply_shape_find(uint32_t prog, uint32_t vers, uint32_t proc)
+{
+	const struct shape_table *t = table_find(prog, vers);
+
+	return t == NULL || proc >= PROCS_MAX || t->procs[proc].name == NULL ?
+	    NULL :
+	    &t->procs[proc].shape;
+}
+
+long
+reply_shape_number(uint32_t prog, uint32_t vers, const char *name)
+{
+	const struct shape_table *t = table_find(prog, vers);
+	long i;
+
+	for (i = 0; t != NULL && i < PROCS_MAX; i++)
+		if (t->procs[i].name != NULL &&
+		    strcmp(t->procs[i].name, name) == 0)
+			return i;
+	return -1;
 }

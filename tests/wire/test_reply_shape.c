@@ -69,7 +69,7 @@ main(void)
 	uint8_t reply[128] = { 0, 0, 0, 7, 0, 0, 0, 1 };
 	size_t i;
 
-	plan(nitems(rows) + 4);
+	plan(nitems(rows) + 7);
 	for (i = 0; i < nitems(rows); i++) {
 		memcpy(reply + 8, rows[i].bytes, rows[i].len);
 		cmp_ok(reply_is_whole(reply, 8 + rows[i].len, rows[i].shape),
@@ -80,5 +80,11 @@ main(void)
 	ok(reply_shape_find(100003, 3, 21) != NULL, "COMMIT has a shape");
 	ok(reply_shape_find(100003, 3, 22) == NULL, "the next number has none");
 	ok(reply_shape_find(100003, 4, 1) == NULL, "nor has version 4");
+	cmp_ok(reply_shape_number(100003, 3, "COMMIT"), "==", 21,
+	    "COMMIT by its name");
+	cmp_ok(reply_shape_number(100003, 2, "COMMIT"), "==", -1,
+	    "version 2 has none");
+	cmp_ok(reply_shape_number(100003, 4, "NULL"), "==", -1,
+	    "version 4 has no names");
 	done_testing();
 }

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "portmapd/pmap.h"
@@ -266,7 +266,7 @@ void
 op_gettime(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
     struct call_res *res)
 {
-	res->number = (uint32_t)time(NULL);
+	res->number = (uint32_t)clock_wall().tv_sec;
 }
 
 /* UADDR2TADDR, TADDR2UADDR: the codecs do it, both ways. */

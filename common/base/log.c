@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define LOG_LINE_MAX 1024
@@ -38,9 +39,9 @@ static struct {
 	pthread_mutex_t lock;
 	struct {
 		uint64_t key;
-		time_t until; /* quiet until then */
+		uint64_t until; /* second: quiet until then */
 	} keys[LOG_KEYS_MAX];
-	time_t second;
+	uint64_t second;
 	unsigned int lines; /* permitted in this second */
 	unsigned long suppressed;
 } gate = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -117,7 +118,7 @@ put_prefix(char *out, size_t size, int level)
 	role = logger.role != NULL ? logger.role : "";
 	colon = logger.role != NULL ? ": " : "";
 	if (logger.syslog_fd != -1) {
-		now = time(NULL);
+		now = clock_wall().tv_sec;
 		if (localtime_r(&now, &tm) != NULL)
 			(void)strftime(when, sizeof(when), "%b %e %T ", &tm);
 		n = snprintf(out, size, "<%d>%s%s[%d]: %s%s",
@@ -260,7 +261,7 @@ slot_of(uint64_t key)
 }
 
 static bool
-permit(uint64_t key, time_t now, unsigned long *missed)
+permit(uint64_t key, uint64_t now, unsigned long *missed)
 {
 	size_t slot;
 
@@ -285,13 +286,11 @@ permit(uint64_t key, time_t now, unsigned long *missed)
 bool
 log_permit(uint64_t key)
 {
-	struct timespec now;
 	unsigned long missed = 0;
 	bool yes;
 
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	(void)pthread_mutex_lock(&gate.lock);
-	yes = permit(key, now.tv_sec, &missed);
+	yes = permit(key, clock_coarse_ms() / 1000, &missed);
 	(void)pthread_mutex_unlock(&gate.lock);
 	if (missed != 0)
 		log_info("log: %lu lines about peers suppressed", missed);

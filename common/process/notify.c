@@ -7,12 +7,13 @@
 #include <sys/un.h>
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "process/notify.h"
 
 static int notify_fd = -1;
@@ -77,11 +78,9 @@ void
 notify_reloading(void)
 {
 	char text[96];
-	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
-	    (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%ju",
+	    (uintmax_t)(clock_ns() / 1000));
 	tell(text);
 }
 

@@ -24,11 +24,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "process/listen.h"
 #include "process/register.h"
@@ -79,15 +79,6 @@ struct registration {
 static void next_call(struct registration *);
 static void try_connect(struct registration *);
 
-static uint64_t
-now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static void
 set_timer(struct registration *r, unsigned int ms)
 {
@@ -131,7 +122,7 @@ retry(struct registration *r)
 		leave(r);
 		return;
 	}
-	if (r->since_ms != 0 && now_ms() - r->since_ms >= STABLE_MS)
+	if (r->since_ms != 0 && clock_ms() - r->since_ms >= STABLE_MS)
 		r->retry_ms = REGISTER_RETRY_MIN_MS;
 	r->since_ms = 0;
 	disconnect(r);
@@ -216,7 +207,7 @@ rest(struct registration *r)
 	r->state = REG_RESTING;
 	(void)event_del(r->timer);
 	if (r->since_ms == 0)
-		r->since_ms = now_ms();
+		r->since_ms = clock_ms();
 	r->first = false;
 	if (!register_is_done(r)) {
 		set_timer(r, REGISTER_REFUSED_MS);

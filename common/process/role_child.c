@@ -13,11 +13,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "process/daemon.h"
 #include "process/role.h"
@@ -36,7 +36,7 @@ struct role_child {
 	struct event *on_message;
 	struct event *on_end;
 	struct event *on_restart;
-	time_t since;
+	uint64_t since_ms; /* started */
 	unsigned int backoff; /* ms */
 	bool ready; /* has been, once */
 	bool serves; /* this time */
@@ -44,15 +44,6 @@ struct role_child {
 };
 
 static void launch(struct role_child *);
-
-static time_t
-seconds(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 static void
 drop_event(struct event **ev)
@@ -83,7 +74,8 @@ schedule(struct role_child *c)
 {
 	struct timeval in;
 
-	if (seconds() - c->since >= ROLE_GOOD_SECONDS || c->backoff == 0)
+	if (clock_ms() - c->since_ms >= ROLE_GOOD_SECONDS * 1000 ||
+	    c->backoff == 0)
 		c->backoff = ROLE_BACKOFF_FIRST;
 	in.tv_sec = c->backoff / 1000;
 	in.tv_usec = (suseconds_t)(c->backoff % 1000) * 1000;
@@ -194,7 +186,7 @@ launch(struct role_child *c)
 	(void)fcntl(c->pidfd, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	c->channel = pair[0];
-	c->since = seconds();
+	c->since_ms = clock_ms();
 	c->serves = false;
 	c->on_end = watch(c, c->pidfd, run_end);
 	c->on_message = watch(c, c->channel, run_message);

@@ -11,24 +11,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "rpc/client.h"
 #include "rpc/msg.h"
 #include "rpc/record.h"
 
 #define CLIENT_HEADER_MAX (RPC_HEADER_MIN + RPC_AUTH_BODY_MAX)
 #define CLIENT_STRAYS_MAX 64 /* replies to other calls that are skipped */
-
-static int64_t
-now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Waits until fd is ready; false when the deadline has passed. */
 static bool
@@ -38,7 +29,7 @@ wait_for(int fd, short events, int64_t deadline)
 	int64_t left;
 
 	do {
-		left = deadline - now_ms();
+		left = deadline - (int64_t)clock_ms();
 		if (left <= 0)
 			return false;
 	} while (poll(&pfd, 1, (int)left) == -1 && errno == EINTR);
@@ -181,7 +172,7 @@ rpc_client_call(const struct rpc_target *t, uint32_t procnum,
 	size_t len;
 
 	head.xid = arc4random();
-	deadline = now_ms() + t->timeout_ms;
+	deadline = (int64_t)clock_ms() + t->timeout_ms;
 	*reason = call(t, &head, args, args_len, deadline);
 	for (strays = 0; *reason == NULL; strays++) {
 		*reason = get_message(t, buf, buf_size, &len, deadline);

@@ -12,24 +12,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
 struct rpc_streams rpc_streams;
 
 static void serve(struct rpc_conn *, const uint8_t *, size_t);
-
-uint64_t
-rpc_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + 1;
-}
 
 bool
 rpc_conn_is_idle(const struct rpc_conn *c)
@@ -100,7 +91,7 @@ account(struct rpc_conn *c)
 	s->owed += c->unsent.cap + c->held.cap - c->owed;
 	c->owed = c->unsent.cap + c->held.cap;
 	if (partial && c->record_since == 0) {
-		c->record_since = rpc_ms();
+		c->record_since = clock_coarse_ms();
 		TAILQ_INSERT_TAIL(&s->incomplete, c, incomplete);
 	} else if (!partial && c->record_since != 0) {
 		c->record_since = 0;
@@ -114,7 +105,7 @@ set_stalled(struct rpc_conn *c, bool unsent)
 {
 	if (c->unsent_since != 0)
 		TAILQ_REMOVE(&rpc_streams.stalled, c, stalled);
-	c->unsent_since = unsent ? rpc_ms() : 0;
+	c->unsent_since = unsent ? clock_coarse_ms() : 0;
 	if (unsent)
 		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
 }
@@ -459,7 +450,7 @@ relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
 	uint64_t patience;
 
 	patience = have / 2 > max ? RPC_CONN_HASTE : RPC_CONN_PATIENCE;
-	if (have < max || rpc_ms() - since < patience)
+	if (have < max || clock_coarse_ms() - since < patience)
 		return false;
 	rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);
@@ -629,7 +620,7 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.ticket = s->last_id;
 	c->origin.transport = tcp;
 	c->origin.reply = deferred_reply;
-	c->active = (uint32_t)(rpc_ms() / 1000);
+	c->active = (uint32_t)(clock_coarse_ms() / 1000);
 	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
 	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
 	    on_readable, c);

@@ -91,8 +91,6 @@ struct rpc_streams {
 
 extern struct rpc_streams rpc_streams;
 
-/* Milliseconds of the monotonic clock; never 0. */
-uint64_t rpc_ms(void);
 /* One turn for each connection that has input to go on with. */
 void rpc_conn_turn(void);
 /*

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/msg.h"
 #include "rpc/pool.h"
@@ -130,15 +130,6 @@ size_t
 rpc_server_in_flight(const struct rpc_server *s)
 {
 	return s->in_flight;
-}
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 static const struct rpc_prog *
@@ -418,7 +409,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	enum rpc_verdict verdict;
 
 	w->call.peer = &origin->peer;
-	w->call.started_ns = now_ns();
+	w->call.started_ns = clock_ns();
 	w->call.batch = s->batch;
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = false;

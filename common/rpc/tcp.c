@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
@@ -187,7 +188,7 @@ rpc_tcp_touch(struct rpc_tcp *t, struct rpc_conn *c)
 {
 	uint32_t now;
 
-	now = (uint32_t)(rpc_ms() / 1000);
+	now = (uint32_t)(clock_coarse_ms() / 1000);
 	if (now == c->active)
 		return;
 	c->active = now;
@@ -387,7 +388,7 @@ static bool
 close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
     const char *why, const char *option)
 {
-	if (rpc_ms() - since < (uint64_t)seconds * 1000)
+	if (clock_coarse_ms() - since < (uint64_t)seconds * 1000)
 		return false;
 	rpc_tcp_refused(&c->origin.peer, why, option);
 	rpc_conn_close(c);
@@ -431,7 +432,7 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	LIST_FOREACH (t, &all.listeners, entry) {
 		if (t->limits.idle_seconds == 0 || t->local)
 			continue;
-		close_idle(t, (uint32_t)(rpc_ms() / 1000));
+		close_idle(t, (uint32_t)(clock_coarse_ms() / 1000));
 		again = again || t->count > 0;
 	}
 	if (again)

@@ -12,11 +12,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/transport.h"
 
@@ -38,7 +38,7 @@ struct udp_slot {
 
 struct udp_rate {
 	uint64_t source;
-	time_t second;
+	uint64_t second;
 	unsigned int calls;
 };
 
@@ -184,18 +184,17 @@ flush(struct rpc_udp *u)
 static bool
 is_over_rate(struct rpc_udp *u, const struct addr *from)
 {
-	struct timespec now;
 	struct udp_rate *r;
-	uint64_t source;
+	uint64_t source, second;
 
 	if (u->rates == NULL || addr_is_loopback(from))
 		return false;
 	source = addr_hash(from, false);
 	r = &u->rates[source % UDP_RATE_SLOTS];
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (r->source != source || r->second != now.tv_sec) {
+	second = clock_coarse_ms() / 1000;
+	if (r->source != source || r->second != second) {
 		r->source = source;
-		r->second = now.tv_sec;
+		r->second = second;
 		r->calls = 0;
 	}
 	if (r->calls++ < u->limits.datagrams_per_second)

@@ -55,7 +55,7 @@ void broker_client_free(struct broker_client *);
 /* A new channel after the broker was restarted; from any thread. */
 void broker_client_replace(struct broker_client *, int fd);
 /* Waits for broker_client_replace() when the broker is gone; ms at most. */
-bool broker_client_wait(struct broker_client *, int ms);
+bool broker_client_wait(struct broker_client *, unsigned int ms);
 /*
  * A descriptor or -1 with errno: what the broker said; EPIPE: it is gone;
  * EMFILE: no room for a descriptor here.

@@ -18,9 +18,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "nfsd/broker/inode_table.h"
 
@@ -53,15 +53,6 @@ struct inode_table {
 	uint32_t *chains;
 	uint32_t mask;
 };
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static uint32_t *
 chain(struct inode_table *t, uint64_t brief)
@@ -466,7 +457,7 @@ walk(struct inode_table *t)
 {
 	struct walk w = { .table = t };
 	struct fh_id root = t->places[ROOT].id;
-	uint64_t started = now_ms(), took;
+	uint64_t started = clock_ms(), took;
 	struct todo *dir;
 
 	t->walking = true;
@@ -479,7 +470,7 @@ walk(struct inode_table *t)
 			read_directory(&w, dir);
 		todo_put(dir);
 	}
-	took = now_ms() - started;
+	took = clock_ms() - started;
 	if (w.seen > INODE_WALK_MAX && log_permit(WALK_CUT))
 		log_warnx("an export without kernel handles has more than %d "
 			  "files: not all are found again; no flag raises it, "
@@ -488,7 +479,8 @@ walk(struct inode_table *t)
 	pthread_mutex_lock(&t->lock);
 	t->walking = false;
 	t->complete = w.complete && t->n < t->max;
-	t->quiet_until = now_ms() + INODE_QUIET_MS + took * INODE_QUIET_FACTOR;
+	t->quiet_until =
+	    clock_ms() + INODE_QUIET_MS + took * INODE_QUIET_FACTOR;
 	pthread_cond_broadcast(&t->walked);
 }
 
@@ -553,7 +545,7 @@ inode_table_open(struct inode_table *t, const struct fh_plain *plain,
 	pthread_mutex_lock(&t->lock);
 	result = open_known(t, plain, found, &known);
 	if (result == -1 && is_absence(errno) &&
-	    (t->walking || now_ms() >= t->quiet_until)) {
+	    (t->walking || clock_ms() >= t->quiet_until)) {
 		if (!t->walking)
 			walk(t);
 		else

@@ -12,9 +12,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/ipc.h"
 #include "base/log.h"
 #include "nfsd/broker/broker.h"
@@ -80,19 +80,11 @@ broker_client_replace(struct broker_client *c, int fd)
 }
 
 bool
-broker_client_wait(struct broker_client *c, int ms)
+broker_client_wait(struct broker_client *c, unsigned int ms)
 {
-	struct timespec until;
+	struct timespec until = clock_after(ms);
 	bool here;
 
-	/* Not by the clock on the wall: it may be set back by a day. */
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&c->lock);
 	while (c->gone &&
 	    pthread_cond_clockwait(&c->replaced, &c->lock, CLOCK_MONOTONIC,

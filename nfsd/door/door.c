@@ -13,9 +13,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "nfsd/door/list.h"
@@ -475,9 +475,8 @@ asks(struct door_thread *t, struct cache_entry *entry, int fd,
 bool
 door_settled(const struct timespec *ctime)
 {
-	struct timespec now;
+	struct timespec now = clock_wall();
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)(now.tv_sec - ctime->tv_sec) * 1000 +
 	    (now.tv_nsec - ctime->tv_nsec) / 1000000 >
 	    (ctime->tv_nsec == 0 ? DOOR_COARSE_MS : DOOR_SETTLED_MS);
@@ -655,12 +654,7 @@ check_call(struct call_ctx *ctx, const struct served_exports *x,
 static uint64_t
 call_ns(const struct rpc_call *call)
 {
-	struct timespec now;
-
-	if (!call->may_block)
-		return call->started_ns;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return call->may_block ? clock_ns() : call->started_ns;
 }
 
 enum nfsstat

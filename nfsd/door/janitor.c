@@ -5,9 +5,9 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "nfsd/door/janitor.h"
 
@@ -61,11 +61,9 @@ janitor_leave(struct janitor *j, int fd)
 static void
 close_left(struct janitor *j)
 {
-	struct timespec until;
+	struct timespec until = clock_after(1000);
 	int fd;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
 	while (j->n > 0 ||
 	    pthread_cond_clockwait(&j->more, &j->lock, CLOCK_MONOTONIC,
 		&until) == 0) {

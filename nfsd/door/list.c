@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
@@ -64,23 +65,14 @@ key_of(const struct door_obj *dir, const struct door_list_ask *ask)
 	return key;
 }
 
-static int64_t
-now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec;
-}
-
 bool
 door_list_recall(const struct door_obj *dir, const struct door_list_ask *ask,
     uint8_t *entries, size_t *len, bool *eof)
 {
 	struct listing_key key = key_of(dir, ask);
 
-	return listings_find(dir->thread->fs->listings, &key, now_s(), entries,
-	    len, eof);
+	return listings_find(dir->thread->fs->listings, &key,
+	    clock_coarse_ms() / 1000, entries, len, eof);
 }
 
 /*
@@ -106,6 +98,6 @@ door_list_remember(const struct door_obj *dir, const struct door_list_ask *ask,
 	struct listing_key key = key_of(dir, ask);
 
 	if (door_list_unchanged(dir) && shows_changes(dir))
-		listings_add(dir->thread->fs->listings, &key, now_s(), entries,
-		    len, eof);
+		listings_add(dir->thread->fs->listings, &key,
+		    clock_coarse_ms() / 1000, entries, len, eof);
 }

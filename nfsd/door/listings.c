@@ -15,7 +15,7 @@
 
 struct answer {
 	struct listing_key key;
-	int64_t since; /* seconds */
+	uint64_t since; /* seconds */
 	bool used, eof;
 	size_t len;
 	uint8_t entries[LISTING_BYTES];
@@ -82,7 +82,7 @@ find(struct listings *l, const struct listing_key *k)
 }
 
 bool
-listings_find(struct listings *l, const struct listing_key *k, int64_t now,
+listings_find(struct listings *l, const struct listing_key *k, uint64_t now,
     uint8_t *entries, size_t *len, bool *eof)
 {
 	const struct answer *a = NULL;
@@ -104,7 +104,7 @@ listings_find(struct listings *l, const struct listing_key *k, int64_t now,
 }
 
 void
-listings_add(struct listings *l, const struct listing_key *k, int64_t now,
+listings_add(struct listings *l, const struct listing_key *k, uint64_t now,
     const uint8_t *entries, size_t len, bool eof)
 {
 	struct answer *a;

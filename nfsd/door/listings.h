@@ -40,10 +40,10 @@ struct listings *listings_new(void);
 void listings_free(struct listings *);
 
 /* now: seconds of a clock that does not jump. */
-void listings_add(struct listings *, const struct listing_key *, int64_t now,
+void listings_add(struct listings *, const struct listing_key *, uint64_t now,
     const uint8_t *entries, size_t len, bool eof);
 /* Copies them to entries (room for LISTING_BYTES). */
-bool listings_find(struct listings *, const struct listing_key *, int64_t now,
+bool listings_find(struct listings *, const struct listing_key *, uint64_t now,
     uint8_t *entries, size_t *len, bool *eof);
 void listings_stats(struct listings *, struct listings_stats *);
 

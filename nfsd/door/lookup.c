@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
 
@@ -380,7 +380,7 @@ settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 		return;
 	/* Where a handle may mean another file by now the cache has to know. */
 	keep = dir->export->ino_ambiguous || cache_has_room(t->fs->cache, b->n);
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	now = clock_wall();
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;
 	for (i = 0; i < b->n; i++) {

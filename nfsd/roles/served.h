@@ -45,7 +45,7 @@ struct served_export {
 	bool ino_ambiguous;
 	bool crossmnt; /* some client may enter what is mounted inside */
 	bool writable; /* some client may write */
-	_Atomic uint64_t slow_until; /* CLOCK_MONOTONIC, ns */
+	_Atomic uint64_t slow_until; /* clock_ns() */
 	pthread_mutex_t lock; /* of table */
 	struct inode_table *table; /* broker: made when first needed */
 };

@@ -13,11 +13,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "confine/jail.h"
@@ -66,15 +66,6 @@ static struct {
 	unsigned int drained_ms;
 } self;
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static enum rpc_auth_stat
 begin(struct call_ctx *ctx, struct rpc_call *call)
 {
@@ -105,7 +96,7 @@ static void
 end(struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
-	uint64_t now = now_ns(), ns = now - call->started_ns;
+	uint64_t now = clock_ns(), ns = now - call->started_ns;
 	bool failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK;
 
 	if (call->thread == 0)
@@ -170,7 +161,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	size_t connections = connections_now();
 
-	door_release_idle(self.fs, now_ns());
+	door_release_idle(self.fs, clock_ns());
 	/* share_descriptors() keeps connections below descriptors. */
 	cache_set_limit(self.fs->cache, self.descriptors - connections);
 	copy_stats(connections);

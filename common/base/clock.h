@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The clocks. Everything that is measured or that expires uses the monotonic
+ * clock, which no administrator can set back; the wall clock only serves to
+ * compare with times of files and to print. The coarse clocks advance with the
+ * kernel's tick, every 1 to 10 ms, and are the cheapest to read.
+ * Runs in: every process.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds of the monotonic clock. */
+static inline uint64_t
+clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t
+clock_ms(void)
+{
+	return clock_ns() / 1000000;
+}
+
+/* Milliseconds, coarse; never 0, which callers use for "no time". */
+static inline uint64_t
+clock_coarse_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 +
+	    1;
+}
+
+/* So many milliseconds from now, for pthread_cond_clockwait(3) and
+ * CLOCK_MONOTONIC. */
+static inline struct timespec
+clock_after(unsigned int ms)
+{
+	uint64_t at = clock_ns() + (uint64_t)ms * 1000000;
+	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
+		.tv_nsec = (long)(at % 1000000000) };
+
+	return ts;
+}
+
+/* The wall clock, coarse: the one that filesystems stamp files with. */
+static inline struct timespec
+clock_wall(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return now;
+}
+
+#endif

@@ -27,77 +27,78 @@
 struct door *
 door_new(const struct door_settings *settings)
 {
-	struct door *fs = calloc(1, sizeof(*fs));
+	struct door *door = calloc(1, sizeof(*door));
 	unsigned int i;
 
-	if (fs == NULL)
+	if (door == NULL)
 		fatal("door");
-	pthread_mutex_init(&fs->lock, NULL);
-	fs->mode = settings->mode;
-	fs->mknod = settings->mknod;
-	fs->key = settings->key;
-	fs->nthreads = settings->threads > DOOR_THREADS_MAX ? DOOR_THREADS_MAX :
-							      settings->threads;
-	fs->cache = cache_new(settings->files);
-	fs->notes = handle_cache_new(settings->notes);
-	fs->listings = listings_new();
-	for (i = 0; i <= fs->nthreads; i++) {
-		fs->threads[i].fs = fs;
-		fs->threads[i].index = i;
+	pthread_mutex_init(&door->lock, NULL);
+	door->mode = settings->mode;
+	door->mknod = settings->mknod;
+	door->key = settings->key;
+	door->nthreads = settings->threads > DOOR_THREADS_MAX ?
+	    DOOR_THREADS_MAX :
+	    settings->threads;
+	door->cache = cache_new(settings->files);
+	door->notes = handle_cache_new(settings->notes);
+	door->listings = listings_new();
+	for (i = 0; i <= door->nthreads; i++) {
+		door->threads[i].door = door;
+		door->threads[i].index = i;
 	}
 
-	return fs;
+	return door;
 }
 
 void
-door_free(struct door *fs)
+door_free(struct door *door)
 {
 	unsigned int i;
 
-	if (fs == NULL)
+	if (door == NULL)
 		return;
-	for (i = 0; i <= fs->nthreads; i++) {
-		served_done(atomic_load(&fs->threads[i].exports));
-		broker_client_free(fs->threads[i].broker);
+	for (i = 0; i <= door->nthreads; i++) {
+		served_done(atomic_load(&door->threads[i].exports));
+		broker_client_free(door->threads[i].broker);
 	}
-	cache_free(fs->cache);
-	handle_cache_free(fs->notes);
-	listings_free(fs->listings);
-	served_done(fs->exports);
-	pthread_mutex_destroy(&fs->lock);
-	free(fs);
+	cache_free(door->cache);
+	handle_cache_free(door->notes);
+	listings_free(door->listings);
+	served_done(door->exports);
+	pthread_mutex_destroy(&door->lock);
+	free(door);
 }
 
 void
-door_set_exports(struct door *fs, struct served_exports *x)
+door_set_exports(struct door *door, struct served_exports *x)
 {
 	struct served_exports *old;
 
-	pthread_mutex_lock(&fs->lock);
-	old = fs->exports;
-	fs->exports = x;
-	atomic_store(&fs->generation, x->generation);
-	pthread_mutex_unlock(&fs->lock);
+	pthread_mutex_lock(&door->lock);
+	old = door->exports;
+	door->exports = x;
+	atomic_store(&door->generation, x->generation);
+	pthread_mutex_unlock(&door->lock);
 	served_done(old);
 }
 
 void
-door_set_broker(struct door *fs, unsigned int thread,
+door_set_broker(struct door *door, unsigned int thread,
     struct broker_client *client)
 {
-	fs->threads[thread].broker = client;
+	door->threads[thread].broker = client;
 }
 
 struct door_thread *
-door_thread(struct door *fs, unsigned int index)
+door_thread(struct door *door, unsigned int index)
 {
-	return &fs->threads[index <= fs->nthreads ? index : 0];
+	return &door->threads[index <= door->nthreads ? index : 0];
 }
 
 void
 door_note_latency(struct door_thread *t, uint64_t now_ns, uint64_t ns)
 {
-	struct door *fs = t->fs;
+	struct door *door = t->door;
 
 	struct rusage usage;
 	long reads;
@@ -109,15 +110,15 @@ door_note_latency(struct door_thread *t, uint64_t now_ns, uint64_t ns)
 	 * On a busy machine we may just not have been running: only what read
 	 * from a disk meanwhile counts, and not the first time.
 	 */
-	reads = usage.ru_inblock - fs->reads;
-	fs->reads = usage.ru_inblock;
+	reads = usage.ru_inblock - door->reads;
+	door->reads = usage.ru_inblock;
 	if (reads == 0)
 		return;
-	if (now_ns - fs->strikes_since > DOOR_STRIKE_NS) {
-		fs->strikes_since = now_ns;
-		fs->strikes = 0;
+	if (now_ns - door->strikes_since > DOOR_STRIKE_NS) {
+		door->strikes_since = now_ns;
+		door->strikes = 0;
 	}
-	if (++fs->strikes >= DOOR_SLOW_STRIKES)
+	if (++door->strikes >= DOOR_SLOW_STRIKES)
 		atomic_store(&t->export->slow_until, now_ns + DOOR_SLOW_FOR_NS);
 }
 
@@ -153,13 +154,13 @@ let_go(struct door_thread *t, uint32_t generation, uint64_t now_ns)
 }
 
 void
-door_release_idle(struct door *fs, uint64_t now_ns)
+door_release_idle(struct door *door, uint64_t now_ns)
 {
-	uint32_t generation = atomic_load(&fs->generation);
+	uint32_t generation = atomic_load(&door->generation);
 	unsigned int i;
 
-	for (i = 0; i <= fs->nthreads; i++)
-		let_go(&fs->threads[i], generation, now_ns);
+	for (i = 0; i <= door->nthreads; i++)
+		let_go(&door->threads[i], generation, now_ns);
 }
 
 enum nfsstat
@@ -194,15 +195,16 @@ door_must_defer(struct call_ctx *ctx)
 static struct served_exports *
 exports_of(struct door_thread *t)
 {
-	struct door *fs = t->fs;
+	struct door *door = t->door;
 	struct served_exports *x = atomic_load(&t->exports);
 
 	if (x != NULL &&
-	    (open_now(t) > 0 || t->generation == atomic_load(&fs->generation)))
+	    (open_now(t) > 0 ||
+		t->generation == atomic_load(&door->generation)))
 		return x;
-	pthread_mutex_lock(&fs->lock);
-	x = fs->exports == NULL ? NULL : served_use(fs->exports);
-	pthread_mutex_unlock(&fs->lock);
+	pthread_mutex_lock(&door->lock);
+	x = door->exports == NULL ? NULL : served_use(door->exports);
+	pthread_mutex_unlock(&door->lock);
 	served_done(atomic_exchange(&t->exports, x));
 	t->generation = x == NULL ? 0 : x->generation;
 	t->export = NULL;
@@ -239,7 +241,7 @@ act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 	const struct rpc_cred *raw = &ctx->call->cred;
 
 	if (!t->started) {
-		cred_init(&t->acting, t->fs->mode);
+		cred_init(&t->acting, t->door->mode);
 		t->started = true;
 	}
 	if (t->raw_options != options || raw->flavor != t->raw.flavor ||
@@ -307,7 +309,7 @@ door_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
 	int fd = openat(dirfd, name, flags, mode);
 
 	if (fd == -1 && errno == EMFILE &&
-	    cache_evict(ctx->thread->fs->cache, DOOR_EVICT_AT_ONCE) > 0)
+	    cache_evict(ctx->thread->door->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = openat(dirfd, name, flags, mode);
 	return fd;
 }
@@ -321,7 +323,7 @@ door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 
 	fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EMFILE &&
-	    cache_evict(t->fs->cache, DOOR_EVICT_AT_ONCE) > 0)
+	    cache_evict(t->door->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = ask_once(t, fh, want, readable);
 	if (fd == -1 && errno == EPIPE && ctx->call->may_block &&
 	    broker_client_wait(t->broker, DOOR_BROKER_MS))
@@ -384,7 +386,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 		close(fd);
 		return nfs_status(errno);
 	}
-	obj->entry = cache_add(t->fs->cache, fh, t->generation, &st, fd,
+	obj->entry = cache_add(t->door->cache, fh, t->generation, &st, fd,
 	    CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
 	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
 }
@@ -424,11 +426,11 @@ add_data(struct door_thread *t, struct cache_entry *entry,
 	    (fstat(fd, &now) == -1 || now.st_ino != st->st_ino ||
 		now.st_dev != st->st_dev)) {
 		close(fd);
-		cache_drop(t->fs->cache, entry);
+		cache_drop(t->door->cache, entry);
 		errno = ESTALE;
 		return false;
 	}
-	cache_add_fd(t->fs->cache, entry, fd, slot, readable);
+	cache_add_fd(t->door->cache, entry, fd, slot, readable);
 	return true;
 }
 
@@ -440,7 +442,7 @@ static bool
 executes(struct door_thread *t, struct cache_entry *entry, int fd,
     const struct stat *st, bool *sure)
 {
-	struct cache *cache = t->fs->cache;
+	struct cache *cache = t->door->cache;
 	int data = cache_fd(cache, entry, CACHE_SLOT_READ);
 	bool readable = false;
 	enum acl_answer may;
@@ -492,7 +494,7 @@ rights(struct door_thread *t, struct cache_entry *entry, int fd,
 	int granted = 0;
 	size_t i;
 
-	if (cache_granted(t->fs->cache, entry, t->caller, &st->st_ctim, asked,
+	if (cache_granted(t->door->cache, entry, t->caller, &st->st_ctim, asked,
 		&granted))
 		return granted;
 	settled = door_settled(&st->st_ctim); /* before the first question */
@@ -501,8 +503,8 @@ rights(struct door_thread *t, struct cache_entry *entry, int fd,
 		    asks(t, entry, fd, st, each[i], &sure))
 			granted |= each[i];
 	if (sure && settled)
-		cache_grant(t->fs->cache, entry, t->caller, &st->st_ctim, asked,
-		    granted);
+		cache_grant(t->door->cache, entry, t->caller, &st->st_ctim,
+		    asked, granted);
 	return granted;
 }
 
@@ -529,7 +531,7 @@ may_use(struct door_thread *t, const struct door_obj *obj, unsigned int want)
 static enum nfsstat
 open_data(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 {
-	struct cache *cache = ctx->thread->fs->cache;
+	struct cache *cache = ctx->thread->door->cache;
 	enum broker_want ask = want_of(want);
 	bool readable = false;
 	int fd;
@@ -558,25 +560,25 @@ open_data(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 static int
 attributes(struct call_ctx *ctx, struct door_obj *obj, unsigned int want)
 {
-	struct door *fs = ctx->thread->fs;
+	struct door *door = ctx->thread->door;
 	struct door_fresh *f;
 
 	if (ctx->thread->index != 0 || ctx->call->batch == 0 ||
 	    (want & ~(DOOR_DIR | DOOR_FILE | DOOR_LINK)) != 0)
 		return fstat(obj->fd, &obj->st);
-	if (fs->batch != ctx->call->batch) {
-		fs->batch = ctx->call->batch;
-		fs->epoch++;
+	if (door->batch != ctx->call->batch) {
+		door->batch = ctx->call->batch;
+		door->epoch++;
 	}
-	f = &fs->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) %
+	f = &door->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) %
 	    DOOR_FRESH];
-	if (f->epoch != fs->epoch ||
+	if (f->epoch != door->epoch ||
 	    ctx->call->started_ns - f->ns > DOOR_FRESH_NS ||
 	    memcmp(&f->fh, &obj->entry->fh, sizeof(f->fh)) != 0) {
 		f->epoch = 0;
 		if (fstat(obj->fd, &f->st) == -1)
 			return -1;
-		f->epoch = fs->epoch;
+		f->epoch = door->epoch;
 		f->ns = ctx->call->started_ns;
 		f->fh = obj->entry->fh;
 	}
@@ -590,7 +592,7 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     struct door_obj *obj)
 {
 	struct door_thread *t = ctx->thread;
-	struct cache *cache = t->fs->cache;
+	struct cache *cache = t->door->cache;
 	enum nfsstat status;
 
 	if (obj->entry == NULL && (status = enter(ctx, fh, obj)) != NFS_OK)
@@ -628,9 +630,9 @@ check_call(struct call_ctx *ctx, const struct served_exports *x,
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
 	ctx->call->queue = e->id;
-	obj->entry = cache_find(t->fs->cache, fh, t->generation);
+	obj->entry = cache_find(t->door->cache, fh, t->generation);
 	if (obj->entry == NULL &&
-	    !fh_check_worker(fh, e->path, &t->fs->key, &plain))
+	    !fh_check_worker(fh, e->path, &t->door->key, &plain))
 		return NFSERR_BADHANDLE;
 	obj->utf16 = fh_is_utf16(fh);
 	client = door_client(t, e, obj->utf16, ctx->call->peer);
@@ -689,7 +691,7 @@ door_close(struct door_obj *obj)
 
 	if (obj->thread == NULL)
 		return;
-	cache = obj->thread->fs->cache;
+	cache = obj->thread->door->cache;
 	if (obj->own_fd)
 		door_list_close(obj);
 	/*
@@ -698,7 +700,7 @@ door_close(struct door_obj *obj)
 	 * after that is in another batch.
 	 */
 	if (obj->changes && obj->thread->index == 0)
-		obj->thread->fs->epoch++;
+		obj->thread->door->epoch++;
 	if (obj->entry != NULL)
 		cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);
@@ -727,7 +729,7 @@ door_is_root(const struct call_ctx *ctx)
 bool
 door_may_mknod(const struct call_ctx *ctx)
 {
-	return door_is_root(ctx) && ctx->thread->fs->mknod;
+	return door_is_root(ctx) && ctx->thread->door->mknod;
 }
 
 uint32_t

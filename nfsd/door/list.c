@@ -21,7 +21,7 @@ door_list_open(struct call_ctx *ctx, struct door_obj *dir, uint64_t at)
 	dir->own_fd = true;
 	dir->at = 0;
 	dir->resume = DOOR_ANYWHERE;
-	dir->fd = cache_lend(ctx->thread->fs->cache, dir->entry,
+	dir->fd = cache_lend(ctx->thread->door->cache, dir->entry,
 	    &dir->st.st_ctim, at, &dir->at);
 	/* Who may search it as well can open it without the broker. */
 	if (dir->fd == -1)
@@ -41,7 +41,7 @@ door_list_close(struct door_obj *dir)
 		close(dir->fd);
 		dir->fd = -1;
 	}
-	cache_return(dir->thread->fs->cache, dir->entry, dir->fd,
+	cache_return(dir->thread->door->cache, dir->entry, dir->fd,
 	    &dir->st.st_ctim, dir->resume);
 }
 
@@ -71,7 +71,7 @@ door_list_recall(const struct door_obj *dir, const struct door_list_ask *ask,
 {
 	struct listing_key key = key_of(dir, ask);
 
-	return listings_find(dir->thread->fs->listings, &key,
+	return listings_find(dir->thread->door->listings, &key,
 	    clock_coarse_ms() / 1000, entries, len, eof);
 }
 
@@ -98,6 +98,6 @@ door_list_remember(const struct door_obj *dir, const struct door_list_ask *ask,
 	struct listing_key key = key_of(dir, ask);
 
 	if (door_list_unchanged(dir) && shows_changes(dir))
-		listings_add(dir->thread->fs->listings, &key,
+		listings_add(dir->thread->door->listings, &key,
 		    clock_coarse_ms() / 1000, entries, len, eof);
 }

@@ -104,10 +104,10 @@ known(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 
 	if (e->ino_ambiguous)
 		return false;
-	return cache_handle(t->fs->cache, t->generation, e->id, utf16,
+	return cache_handle(t->door->cache, t->generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
 	    (!utf16 && is_notable(e, look) &&
-		handle_cache_find(t->fs->notes, t->generation, e->id,
+		handle_cache_find(t->door->notes, t->generation, e->id,
 		    st->st_dev, st->st_ino, &look->born, fh));
 }
 
@@ -188,11 +188,11 @@ adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 		close(fd);
 		return NFS_OK;
 	}
-	entry = cache_add(t->fs->cache, fh, t->generation, st, fd, slot,
+	entry = cache_add(t->door->cache, fh, t->generation, st, fd, slot,
 	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
 		(dir->export->local_metadata ? 0 : CACHE_SLOW));
 	if (entry != NULL)
-		cache_release(t->fs->cache, entry);
+		cache_release(t->door->cache, entry);
 	return NFS_OK;
 }
 
@@ -360,10 +360,10 @@ keep_file(struct call_ctx *ctx, const struct door_obj *dir,
 	struct door_thread *t = ctx->thread;
 	struct cache_entry *entry;
 
-	entry = cache_add(t->fs->cache, &name->fh, t->generation, &name->st, fd,
-	    CACHE_SLOT_PATH, dir->export->local_metadata ? 0 : CACHE_SLOW);
+	entry = cache_add(t->door->cache, &name->fh, t->generation, &name->st,
+	    fd, CACHE_SLOT_PATH, dir->export->local_metadata ? 0 : CACHE_SLOW);
 	if (entry != NULL)
-		cache_release(t->fs->cache, entry);
+		cache_release(t->door->cache, entry);
 }
 
 static void
@@ -379,7 +379,8 @@ settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 	if (b->n == 0)
 		return;
 	/* Where a handle may mean another file by now the cache has to know. */
-	keep = dir->export->ino_ambiguous || cache_has_room(t->fs->cache, b->n);
+	keep =
+	    dir->export->ino_ambiguous || cache_has_room(t->door->cache, b->n);
 	now = clock_wall();
 	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
 		error = errno;
@@ -403,7 +404,7 @@ settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 		 * handles than the kernel's tell where the file was last seen.
 		 */
 		if (is_notable(dir->export, look) && fh_is_kernel(&name->fh))
-			handle_cache_add(t->fs->notes, t->generation,
+			handle_cache_add(t->door->notes, t->generation,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);
 	}
@@ -465,7 +466,7 @@ look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
     struct door_name *names, size_t n)
 {
 	struct door_thread *t = ctx->thread;
-	struct cache *cache = t->fs->cache;
+	struct cache *cache = t->door->cache;
 	struct cache_held held[DOOR_MANY_MAX];
 	bool unchanged;
 	size_t i;
@@ -561,6 +562,6 @@ door_forget(struct call_ctx *ctx, const struct door_obj *dir,
 	(void)dir;
 	if (gone->st_mode != 0 &&
 	    (gone->st_nlink <= 1 || S_ISDIR(gone->st_mode)))
-		cache_forget(ctx->thread->fs->cache, gone->st_dev,
+		cache_forget(ctx->thread->door->cache, gone->st_dev,
 		    gone->st_ino);
 }

@@ -52,7 +52,7 @@ bool
 door_ahead(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
     struct fh *fh, struct stat *st, enum nfsstat *status)
 {
-	struct cache *cache = ctx->thread->fs->cache;
+	struct cache *cache = ctx->thread->door->cache;
 	struct door_name names[DOOR_MANY_MAX];
 	_Alignas(struct dirent64) uint8_t bytes[BYTES_AHEAD];
 	uint64_t at;

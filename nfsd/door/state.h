@@ -44,14 +44,14 @@ struct door_peer {
 
 /* Attributes that calls of a batch share; event loop only, so no lock. */
 struct door_fresh {
-	uint64_t epoch; /* fs->epoch */
+	uint64_t epoch; /* door->epoch */
 	uint64_t ns; /* when the call that asked began */
 	struct fh fh; /* of which file */
 	struct stat st;
 };
 
 struct door_thread {
-	struct door *fs;
+	struct door *door;
 	unsigned int index;
 	struct broker_client *broker;
 	struct cred_acting acting;

@@ -49,7 +49,7 @@ static struct {
 	struct role *role;
 	struct intake intake;
 	struct event_base *base;
-	struct door *fs;
+	struct door *door;
 	struct served_exports *first; /* until the door is there */
 	bool has_channels;
 	int channels[NFSD_THREADS_MAX + 1];
@@ -71,7 +71,7 @@ begin(struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
-	ctx->thread = door_thread(self.fs, call->thread);
+	ctx->thread = door_thread(self.door, call->thread);
 	ctx->scratch = self.scratch[call->thread];
 	return AUTH_OK;
 }
@@ -125,7 +125,7 @@ connections_now(void)
 static bool
 give_files(void *arg UNUSED)
 {
-	return cache_evict(self.fs->cache, DOOR_EVICT_AT_ONCE) > 0;
+	return cache_evict(self.door->cache, DOOR_EVICT_AT_ONCE) > 0;
 }
 
 static void
@@ -136,9 +136,9 @@ copy_stats(size_t connections)
 	struct handle_cache_stats notes;
 	struct listings_stats listings;
 
-	cache_stats(self.fs->cache, &f);
-	handle_cache_stats(self.fs->notes, &notes);
-	listings_stats(self.fs->listings, &listings);
+	cache_stats(self.door->cache, &f);
+	handle_cache_stats(self.door->notes, &notes);
+	listings_stats(self.door->listings, &listings);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
 	stats_set(self.stats, STATS_IN_FLIGHT,
 	    rpc_server_in_flight(self.server));
@@ -161,9 +161,9 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	size_t connections = connections_now();
 
-	door_release_idle(self.fs, clock_ns());
+	door_release_idle(self.door, clock_ns());
 	/* share_descriptors() keeps connections below descriptors. */
-	cache_set_limit(self.fs->cache, self.descriptors - connections);
+	cache_set_limit(self.door->cache, self.descriptors - connections);
 	copy_stats(connections);
 }
 
@@ -171,15 +171,15 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 static void
 chore(void *arg UNUSED)
 {
-	cache_sweep(self.fs->cache);
-	handle_cache_trim(self.fs->notes);
+	cache_sweep(self.door->cache);
+	handle_cache_trim(self.door->notes);
 }
 
 static void
 set_exports(struct served_exports *x)
 {
-	if (self.fs != NULL)
-		door_set_exports(self.fs, x);
+	if (self.door != NULL)
+		door_set_exports(self.door, x);
 	else {
 		served_done(self.first);
 		self.first = x;
@@ -195,8 +195,8 @@ on_channels(void *arg UNUSED, struct ipc_message *m)
 	if (m->nfds != self.intake.setup.threads + 1)
 		fatalx("parent: wrong number of channels");
 	for (i = 0; i < m->nfds; i++) {
-		if (self.fs != NULL)
-			broker_client_replace(self.fs->threads[i].broker,
+		if (self.door != NULL)
+			broker_client_replace(self.door->threads[i].broker,
 			    m->fds[i]);
 		else {
 			if (self.has_channels)
@@ -315,10 +315,10 @@ open_door(void)
 	size_t i;
 
 	share_descriptors(&settings);
-	self.fs = door_new(&settings);
-	door_set_exports(self.fs, self.first);
+	self.door = door_new(&settings);
+	door_set_exports(self.door, self.first);
 	for (i = 0; i <= setup->threads; i++) {
-		door_set_broker(self.fs, (unsigned int)i,
+		door_set_broker(self.door, (unsigned int)i,
 		    broker_client_new(self.channels[i], NULL));
 		self.scratch[i] = malloc(sizeof(*self.scratch[i]));
 		if (self.scratch[i] == NULL)
@@ -358,7 +358,7 @@ start_serving(void)
 	self.server = rpc_server_new(programs, nitems(programs), &hooks);
 	self.replies = reply_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
-	cache_start_janitor(self.fs->cache, chore, NULL);
+	cache_start_janitor(self.door->cache, chore, NULL);
 	if (self.intake.setup.threads > 0) {
 		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
 		    QUEUE_MAX, NULL, NULL);

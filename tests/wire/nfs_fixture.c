@@ -32,7 +32,7 @@ struct nfs_fixture {
 	struct fh handles[EXPORTS];
 	struct fh gone;
 	struct broker *broker;
-	struct door *fs;
+	struct door *door;
 	struct rpc_server *server;
 	struct ops_scratch *scratch;
 	uint8_t reply[REPLY_MAX];
@@ -45,7 +45,7 @@ begin(struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 2 ? &nfs2_limits : &nfs3_limits;
-	ctx->thread = door_thread(current->fs, 0);
+	ctx->thread = door_thread(current->door, 0);
 	ctx->scratch = current->scratch;
 	return AUTH_OK;
 }
@@ -206,12 +206,12 @@ open_door(struct nfs_fixture *f, const char *setup)
 		fh_seal(&f->handles[i], &plain, x->list[i].path, &keys);
 	}
 	broker_set_exports(f->broker, x);
-	f->fs = door_new(&settings);
-	door_set_exports(f->fs, exports(f, setup, false));
+	f->door = door_new(&settings);
+	door_set_exports(f->door, exports(f, setup, false));
 	channel = broker_channel_new(f->broker);
 	if (channel == NULL)
 		errx(1, "fixture: channel");
-	door_set_broker(f->fs, 0, broker_client_new(-1, channel));
+	door_set_broker(f->door, 0, broker_client_new(-1, channel));
 }
 
 struct xdr_in
@@ -383,7 +383,7 @@ nfs_fixture_free(struct nfs_fixture *f)
 		return;
 	be_yourself();
 	rpc_server_free(f->server);
-	door_free(f->fs);
+	door_free(f->door);
 	broker_free(f->broker);
 	for (i = 0; i < EXPORTS; i++)
 		(void)close(f->roots[i]);
@@ -409,7 +409,7 @@ nfs_fixture_recalled(struct nfs_fixture *f)
 {
 	struct listings_stats stats;
 
-	listings_stats(f->fs->listings, &stats);
+	listings_stats(f->door->listings, &stats);
 	return stats.hits;
 }
 

@@ -18,14 +18,14 @@
 #include "handle/fhandle.h"
 #include "process/daemon.h"
 #include "process/role.h"
+#include "process/role_exports.h"
 #include "rpc/transport.h"
 
 /* One numbering for both directions. */
 enum mountd_message {
-	MOUNTD_SETUP, /* parent: who to be; first of all */
-	MOUNTD_EXPORTS, /* parent: the packed exports, begins a table */
-	MOUNTD_ROOT, /* parent: root and handles of one export */
-	MOUNTD_SERVE, /* parent: the table is complete, swap */
+	/* After those of enum role_message. */
+	MOUNTD_HANDLES =
+	    ROLE_MESSAGES, /* parent: of one root of the next list */
 	MOUNTD_LISTED, /* both: an entry of the mount list */
 	MOUNTD_STATS, /* parent: write statistics to the log */
 	MOUNTD_STOP, /* parent: finish and end */
@@ -47,8 +47,10 @@ struct mountd_setup {
 	struct rpc_limits limits;
 };
 
-struct mountd_root {
-	uint32_t index; /* in the list of exports */
+/* Sent before the list of exports, for each root that can be served. */
+struct mountd_handles {
+	uint32_t index; /* of the export in the list */
+	bool served; /* false: the root is not there, or has no handles */
 	bool slow; /* its filesystem may wait for others */
 	bool sealed[2]; /* by enum export_names */
 	struct fh fh[2];

@@ -16,15 +16,14 @@
 #include "nfsd/mode.h"
 #include "process/daemon.h"
 #include "process/role.h"
+#include "process/role_exports.h"
 #include "rpc/transport.h"
 
 #define NFSD_WORKERS_MAX 64
 #define NFSD_THREADS_MAX 63 /* with the event loop: 64 channels a worker */
-#define NFSD_ROOTS	 64 /* descriptors in one message */
 #define NFSD_STOP_MS	 5000 /* for what is in flight when we stop */
 
-_Static_assert(NFSD_ROOTS <= IPC_FDS_MAX && NFSD_THREADS_MAX < IPC_FDS_MAX,
-    "one message carries them");
+_Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX, "one message carries them");
 
 /* Inherited descriptors of a role. */
 enum nfsd_fd {
@@ -35,12 +34,8 @@ enum nfsd_fd {
 };
 
 enum nfsd_message {
-	NFSD_SETUP, /* struct nfsd_setup */
-	NFSD_EXPORTS, /* the packed file */
-	NFSD_ROOT, /* struct nfsd_roots and its descriptors */
-	NFSD_SUBMOUNT, /* struct submount and its descriptor */
-	NFSD_SERVE, /* the exports are complete: serve them */
-	NFSD_CHANNELS, /* to the broker, one for each thread of a worker */
+	/* After those of enum role_message. */
+	NFSD_CHANNELS = ROLE_MESSAGES, /* to the broker, one for each thread */
 	NFSD_STOP,
 	NFSD_READY, /* from here on: to the parent */
 	NFSD_BAD_WORKER, /* struct nfsd_bad */
@@ -59,11 +54,6 @@ struct nfsd_setup {
 	unsigned int files; /* descriptors a worker may keep open; 0: default */
 	struct rpc_limits limits;
 	struct fh_keys keys; /* a worker's has no broker key */
-};
-
-struct nfsd_roots {
-	uint32_t n;
-	uint32_t index[NFSD_ROOTS]; /* of the export in the list */
 };
 
 struct nfsd_channels {

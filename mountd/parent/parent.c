@@ -54,23 +54,22 @@ static void
 send_exports(struct parent *p)
 {
 	const struct exports *ex = p->file.list;
-	struct mountd_root m;
+	struct mountd_handles m;
 	size_t i;
-	int root;
 
 	for (i = 0; i < p->subs.n; i++)
 		seal_submount(&p->sub_seals[i], &p->subs.list[i],
 		    &ex->list[p->subs.list[i].index]);
-	(void)role_send(p->worker, MOUNTD_EXPORTS, NULL, 0, &p->file.packed, 1);
 	for (i = 0; i < ex->n; i++) {
-		root = jail_root(p->jail, ex->list[i].path);
-		seal_root(&p->seals[i], &m, &ex->list[i], root, &p->keys);
+		seal_root(&p->seals[i], &m, &ex->list[i],
+		    jail_root(p->jail, ex->list[i].path), &p->keys);
 		m.index = (uint32_t)i;
-		if (p->seals[i].conf != NULL)
-			(void)role_send(p->worker, MOUNTD_ROOT, &m, sizeof(m),
-			    &root, 1);
+		if (m.served)
+			(void)role_send(p->worker, MOUNTD_HANDLES, &m,
+			    sizeof(m), NULL, 0);
 	}
-	(void)role_send(p->worker, MOUNTD_SERVE, NULL, 0, NULL, 0);
+	/* The parent knows what is mounted inside: it seals. */
+	role_exports_send(p->worker, &p->file, p->jail, NULL);
 }
 
 static void
@@ -237,7 +236,7 @@ started(void *arg, struct role_child *child)
 	    on_seal_channel, p);
 	if (p->on_seal == NULL || event_add(p->on_seal, NULL) == -1)
 		fatalx("event: out of memory");
-	(void)role_send(child, MOUNTD_SETUP, &p->m->setup, sizeof(p->m->setup),
+	(void)role_send(child, ROLE_SETUP, &p->m->setup, sizeof(p->m->setup),
 	    NULL, 0);
 	send_list(p);
 	send_exports(p);

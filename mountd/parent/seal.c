@@ -14,8 +14,8 @@
 #include "mountd/parent/seal.h"
 
 void
-seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
-    int root, const struct fh_keys *keys)
+seal_root(struct seal_export *s, struct mountd_handles *m,
+    const struct export *e, int root, const struct fh_keys *keys)
 {
 	static const enum export_names dialects[] = { NAMES_BYTES,
 		NAMES_UTF16LE };
@@ -34,6 +34,7 @@ seal_root(struct seal_export *s, struct mountd_root *m, const struct export *e,
 	s->path = e->path;
 	s->id = e->id;
 	s->mount_id = fh_fs_mount(root);
+	m->served = true;
 	m->slow = (fh_fs_traits(&s->fs) & FH_FS_LOCAL_METADATA) == 0 ||
 	    exports_crossmnt(e);
 	for (i = 0; i < nitems(dialects); i++) {

@@ -28,7 +28,7 @@ struct seal_export {
 };
 
 /* Fills the entry and the message for the worker; root -1: not there. */
-void seal_root(struct seal_export *, struct mountd_root *,
+void seal_root(struct seal_export *, struct mountd_handles *,
     const struct export *, int root, const struct fh_keys *);
 /* The same for what is mounted inside an export; sub is borrowed. */
 void seal_submount(struct seal_export *, const struct submount *,

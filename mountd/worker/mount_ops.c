@@ -70,7 +70,7 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	int fd;
 
 	if (atomic_fetch_add(&root->busy, 1) >= MOUNT_THREADS_ONE &&
-	    root->slow) {
+	    root->handles.slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
 	} else if ((fd = mount_table_open(root, at->below,
@@ -103,13 +103,13 @@ mount_path(struct call_ctx *ctx, const struct mount_table *t,
 		return v.status;
 	root = &t->roots[v.at.export - t->exports->list];
 	if (*v.at.below == '\0') {
-		if (!root->sealed[path->names]) {
+		if (!root->handles.sealed[path->names]) {
 			explain(ctx, NOT_THERE,
 			    "it was not there when exports were loaded (make "
 			    "it, then reload)");
 			return MNTERR_NOENT;
 		}
-		*fh = root->fh[path->names];
+		*fh = root->handles.fh[path->names];
 		return MNT_OK;
 	}
 	if (!ctx->call->may_block) {

@@ -14,8 +14,17 @@
 #include "base/name.h"
 #include "mountd/worker/mount_table.h"
 
+static void
+close_root(struct mount_root *root)
+{
+	if (root->fd != -1)
+		(void)close(root->fd);
+	root->fd = -1;
+}
+
 struct mount_table *
-mount_table_new(struct exports *ex)
+mount_table_new(struct exports *ex, const int *roots,
+    const struct mountd_handles *handles)
 {
 	struct mount_table *t = calloc(1, sizeof(*t));
 	size_t i;
@@ -27,8 +36,12 @@ mount_table_new(struct exports *ex)
 		free(t);
 		return NULL;
 	}
-	for (i = 0; i < ex->n; i++)
-		t->roots[i].fd = -1;
+	for (i = 0; i < ex->n; i++) {
+		t->roots[i].fd = roots[i];
+		t->roots[i].handles = handles[i];
+		if (!handles[i].served)
+			close_root(&t->roots[i]);
+	}
 	t->exports = ex;
 	atomic_init(&t->refs, 1);
 	return t;
@@ -53,10 +66,8 @@ mount_table_done(struct mount_table *t)
 
 	if (t == NULL || atomic_fetch_sub(&t->refs, 1) > 1)
 		return;
-	for (i = 0; i < t->exports->n; i++) {
-		if (t->roots[i].fd != -1)
-			(void)close(t->roots[i].fd);
-	}
+	for (i = 0; i < t->exports->n; i++)
+		close_root(&t->roots[i]);
 	exports_free(t->exports);
 	free(t->roots);
 	free(t);

@@ -19,6 +19,7 @@
 #include "handle/fhandle.h"
 #include "mountd/mount.h"
 #include "mountd/mount_list.h"
+#include "mountd/mountd.h"
 
 /* File threads, and how many of them may wait for one slow export. */
 #define MOUNT_THREADS	  4
@@ -29,9 +30,7 @@
 
 struct mount_root {
 	int fd; /* O_PATH; -1: not there */
-	bool slow; /* its filesystem may wait for others */
-	bool sealed[2]; /* by enum export_names */
-	struct fh fh[2];
+	struct mountd_handles handles;
 	atomic_uint busy;
 };
 
@@ -60,8 +59,12 @@ struct mount_state {
 	void (*listed)(bool added, const struct addr *, const char *path);
 };
 
-/* Takes over the exports; roots are empty. NULL: no memory. */
-struct mount_table *mount_table_new(struct exports *);
+/*
+ * Takes over the exports and the descriptors in roots, one for each of them
+ * (-1: not there). A root that handles do not serve is closed. NULL: no memory.
+ */
+struct mount_table *mount_table_new(struct exports *, const int *roots,
+    const struct mountd_handles *handles);
 /* The table in force, to be given back. */
 struct mount_table *mount_table_use(struct mount_state *);
 void mount_table_done(struct mount_table *);

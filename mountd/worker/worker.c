@@ -19,12 +19,12 @@
 #include "base/util.h"
 #include "confine/jail.h"
 #include "confine/sandbox.h"
-#include "exports/load.h"
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 #include "process/listen.h"
+#include "process/role_exports.h"
 #include "rpc/pool.h"
 #include "rpc/server.h"
 
@@ -35,8 +35,8 @@ struct worker {
 	struct event_base *base;
 	struct mount_state state;
 	struct mountd_setup setup;
-	bool has_setup;
-	struct mount_table *next; /* being built */
+	struct role_exports incoming;
+	struct mountd_handles handles[EXPORTS_MAX]; /* of the next list */
 	struct listen_set sockets;
 	struct rpc_server *server;
 	struct rpc_pool *pool;
@@ -115,62 +115,35 @@ tell_listed(bool added, const struct addr *host, const char *path)
 }
 
 static void
-on_setup(void *arg, struct ipc_message *m)
+on_handles(void *arg, struct ipc_message *m)
 {
-	struct worker *w = arg;
-
-	memcpy(&w->setup, m->data, sizeof(w->setup));
-	w->state.export_all = w->setup.export_all;
-	w->state.dump_all = w->setup.dump_all;
-	w->has_setup = true;
-}
-
-static void
-on_exports(void *arg, struct ipc_message *m)
-{
-	struct worker *w = arg;
-	struct exports *ex = exports_unpack(m->fds[0]);
-
-	mount_table_done(w->next);
-	w->next = ex == NULL ? NULL : mount_table_new(ex);
-	if (w->next == NULL)
-		fatalx("exports: cannot read what the parent sent");
-}
-
-static void
-on_root(void *arg, struct ipc_message *m)
-{
-	struct worker *w = arg;
-	struct mountd_root in;
-	struct mount_root *root;
+	struct worker *w = ((struct role_exports *)arg)->arg;
+	struct mountd_handles in;
 
 	memcpy(&in, m->data, sizeof(in));
-	if (w->next == NULL || in.index >= w->next->exports->n)
-		fatalx("parent: a root without export");
-	root = &w->next->roots[in.index];
-	root->slow = in.slow;
-	memcpy(root->sealed, in.sealed, sizeof(in.sealed));
-	memcpy(root->fh, in.fh, sizeof(in.fh));
-	root->fd = m->fds[0];
-	m->fds[0] = -1;
+	if (in.index >= EXPORTS_MAX)
+		fatalx("parent: handles without export");
+	w->handles[in.index] = in;
 }
 
 static void
-on_serve(void *arg, struct ipc_message *m UNUSED)
+serve_list(void *arg, const struct role_list *list)
 {
 	struct worker *w = arg;
+	struct mount_table *t =
+	    mount_table_new(list->conf, list->roots, w->handles);
 
-	if (w->next == NULL)
-		fatalx("parent: nothing to serve");
-	mount_table_swap(&w->state, w->next);
-	w->next = NULL;
+	if (t == NULL)
+		fatalx("exports: out of memory");
+	memset(w->handles, 0, sizeof(w->handles));
+	mount_table_swap(&w->state, t);
 }
 
 /* What was mounted before we were started. */
 static void
 on_listed(void *arg, struct ipc_message *m)
 {
-	struct worker *w = arg;
+	struct worker *w = ((struct role_exports *)arg)->arg;
 	struct mountd_listed in;
 
 	memcpy(&in, m->data, sizeof(in));
@@ -181,7 +154,7 @@ on_listed(void *arg, struct ipc_message *m)
 static void
 on_stats(void *arg, struct ipc_message *m UNUSED)
 {
-	struct worker *w = arg;
+	struct worker *w = ((struct role_exports *)arg)->arg;
 
 	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
 		 "%llu refused",
@@ -206,7 +179,7 @@ static void
 on_stop(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct timeval soon = { .tv_usec = 20000 };
-	struct worker *w = arg;
+	struct worker *w = ((struct role_exports *)arg)->arg;
 	size_t i;
 
 	for (i = 0; i < w->sockets.n; i++) {
@@ -220,10 +193,8 @@ on_stop(void *arg, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
-	[MOUNTD_SETUP]   = { "setup",   sizeof(struct mountd_setup), sizeof(struct mountd_setup), 0, 0, on_setup },
-	[MOUNTD_EXPORTS] = { "exports", 0, 0, 1, 1, on_exports },
-	[MOUNTD_ROOT]    = { "root",    sizeof(struct mountd_root), sizeof(struct mountd_root), 1, 1, on_root },
-	[MOUNTD_SERVE]   = { "serve",   0, 0, 0, 0, on_serve },
+	ROLE_EXPORTS_ROWS(struct mountd_setup),
+	[MOUNTD_HANDLES] = { "handles", sizeof(struct mountd_handles), sizeof(struct mountd_handles), 0, 0, on_handles },
 	[MOUNTD_LISTED]  = { "listed",  sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
 	[MOUNTD_STATS]   = { "stats",   0, 0, 0, 0, on_stats },
 	[MOUNTD_STOP]    = { "stop",    0, 0, 0, 0, on_stop },
@@ -232,17 +203,10 @@ static const struct ipc_row rows[MOUNTD_MESSAGES] = {
 
 static const struct ipc_table messages = { rows, nitems(rows) };
 
-/* One message of the parent; without a parent there is nothing to do. */
 static void
 receive(struct worker *w)
 {
-	const char *why = "channel";
-	int r = ipc_serve(w->role->channel, &messages, w, &why);
-
-	if (r == 0)
-		_exit(0);
-	if (r == -1)
-		fatal("parent: %s", why);
+	role_exports_receive(&w->incoming, w->role->channel, &messages);
 }
 
 static void
@@ -299,6 +263,9 @@ mountd_worker(struct role *role)
 	struct sandbox box;
 
 	w->role = role;
+	w->incoming.setup = &w->setup;
+	w->incoming.serve = serve_list;
+	w->incoming.arg = w;
 	w->state.seal = ask_seal;
 	w->state.listed = tell_listed;
 	w->state.list = mount_list_new();
@@ -308,8 +275,10 @@ mountd_worker(struct role *role)
 		fatalx("cannot start");
 	/* One heap for all threads: shrinking another opens a file of /proc. */
 	(void)mallopt(M_ARENA_MAX, 1);
-	while (!w->has_setup || w->state.table == NULL)
+	while (!w->incoming.has_setup || w->state.table == NULL)
 		receive(w);
+	w->state.export_all = w->setup.export_all;
+	w->state.dump_all = w->setup.dump_all;
 	enter_sandbox(w, &box);
 	w->base = daemon_events();
 	w->server = rpc_server_new(progs, nitems(progs), &hooks);

@@ -21,7 +21,7 @@
 #include "confine/sandbox.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/nfsd.h"
-#include "nfsd/roles/intake.h"
+#include "process/role_exports.h"
 
 #define STACK	  (512 * 1024) /* the inode table keeps paths on it */
 #define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
@@ -76,8 +76,8 @@ struct waiting {
 static struct {
 	struct role *role;
 	struct broker *broker;
-	struct intake intake;
-	bool has_exports;
+	struct nfsd_setup setup;
+	struct role_exports incoming;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	pthread_cond_t started;
@@ -135,12 +135,12 @@ serve(void *arg UNUSED)
 static void
 start_threads(void)
 {
-	unsigned int each = self.intake.setup.threads + 1, i, n;
+	unsigned int each = self.setup.threads + 1, i, n;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int error;
 
-	n = (self.intake.setup.workers + 2) * each;
+	n = (self.setup.workers + 2) * each;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -159,8 +159,13 @@ start_threads(void)
 }
 
 static void
-set_exports(struct served_exports *x)
+serve_list(void *arg UNUSED, const struct role_list *list)
 {
+	struct served_exports *x =
+	    served_new(list->conf, list->roots, list->subs, list->nsubs, true);
+
+	if (x == NULL)
+		fatal("exports");
 	broker_set_exports(self.broker, x);
 }
 
@@ -189,7 +194,7 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[NFSD_MESSAGES] = {
-	INTAKE_ROWS,
+	ROLE_EXPORTS_ROWS(struct nfsd_setup),
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
 };
@@ -200,7 +205,7 @@ static const struct ipc_table messages = { rows, nitems(rows) };
 static void
 listen_once(void)
 {
-	intake_listen(&self.intake, self.role->channel, &messages);
+	role_exports_receive(&self.incoming, self.role->channel, &messages);
 }
 
 static void
@@ -220,15 +225,15 @@ make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
 int
 nfsd_broker(struct role *role)
 {
-	const struct nfsd_setup *setup = &self.intake.setup;
+	const struct nfsd_setup *setup = &self.setup;
 	struct sandbox_policy policy;
 	struct sandbox box;
 	struct jail_view view;
 
 	self.role = role;
-	self.intake.probe = true;
-	self.intake.serve = set_exports;
-	while (!self.intake.has_setup)
+	self.incoming.setup = &self.setup;
+	self.incoming.serve = serve_list;
+	while (!self.incoming.has_setup)
 		listen_once();
 	self.broker = broker_new(&setup->keys, setup->mode);
 	jail_enter(&view, role->fds[NFSD_FD_JAIL]);

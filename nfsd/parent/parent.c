@@ -47,46 +47,10 @@ static struct parent {
 	bool stopping;
 } self;
 
-/* The descriptors of the roots, as many in one message as fit. */
-static void
-send_roots(struct role_child *child)
-{
-	const struct exports *ex = self.file.list;
-	struct nfsd_roots roots = { 0 };
-	int fds[NFSD_ROOTS], root;
-	size_t i;
-
-	for (i = 0; i < ex->n; i++) {
-		root = jail_root(self.jail, ex->list[i].path);
-		if (root != -1) {
-			fds[roots.n] = root;
-			roots.index[roots.n++] = (uint32_t)i;
-		}
-		if (roots.n == NFSD_ROOTS || (i + 1 == ex->n && roots.n > 0)) {
-			(void)role_send(child, NFSD_ROOT, &roots, sizeof(roots),
-			    fds, roots.n);
-			roots.n = 0;
-		}
-	}
-}
-
-static void
-send_submounts(struct role_child *child)
-{
-	size_t i;
-
-	for (i = 0; i < self.subs.n; i++)
-		(void)role_send(child, NFSD_SUBMOUNT, &self.subs.list[i],
-		    sizeof(self.subs.list[i]), &self.subs.list[i].root, 1);
-}
-
 static void
 send_exports(struct role_child *child)
 {
-	(void)role_send(child, NFSD_EXPORTS, NULL, 0, &self.file.packed, 1);
-	send_roots(child);
-	send_submounts(child);
-	(void)role_send(child, NFSD_SERVE, NULL, 0, NULL, 0);
+	role_exports_send(child, &self.file, self.jail, &self.subs);
 }
 
 /* New channels between the broker and one worker, when both are there. */
@@ -133,7 +97,7 @@ broker_started(void *arg UNUSED, struct role_child *child)
 	self.broker = child;
 	role_becomes(child, setup.uid);
 	setup.keys = self.keys;
-	(void)role_send(child, NFSD_SETUP, &setup, sizeof(setup), NULL, 0);
+	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	explicit_bzero(&setup.keys, sizeof(setup.keys));
 	send_exports(child);
 	for (EACH_WORKER(i, &self))
@@ -160,7 +124,7 @@ worker_started(void *arg UNUSED, struct role_child *child)
 	role_becomes(child, setup.uid);
 	setup.keys.worker = self.keys.worker;
 	memset(&setup.keys.broker, 0, sizeof(setup.keys.broker));
-	(void)role_send(child, NFSD_SETUP, &setup, sizeof(setup), NULL, 0);
+	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	send_exports(child);
 	connect_roles(role_index(child));
 }

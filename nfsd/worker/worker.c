@@ -26,10 +26,10 @@
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/state.h"
 #include "nfsd/nfsd.h"
-#include "nfsd/roles/intake.h"
 #include "nfsd/stats.h"
 #include "nfsd/worker/worker_policy.h"
 #include "process/listen.h"
+#include "process/role_exports.h"
 #include "rpc/pool.h"
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
@@ -47,7 +47,8 @@ _Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX, "the door knows them all");
 
 static struct {
 	struct role *role;
-	struct intake intake;
+	struct nfsd_setup setup;
+	struct role_exports incoming;
 	struct event_base *base;
 	struct door *door;
 	struct served_exports *first; /* until the door is there */
@@ -176,8 +177,13 @@ chore(void *arg UNUSED)
 }
 
 static void
-set_exports(struct served_exports *x)
+serve_list(void *arg UNUSED, const struct role_list *list)
 {
+	struct served_exports *x =
+	    served_new(list->conf, list->roots, list->subs, list->nsubs, false);
+
+	if (x == NULL)
+		fatal("exports");
 	if (self.door != NULL)
 		door_set_exports(self.door, x);
 	else {
@@ -192,7 +198,7 @@ on_channels(void *arg UNUSED, struct ipc_message *m)
 {
 	size_t i;
 
-	if (m->nfds != self.intake.setup.threads + 1)
+	if (m->nfds != self.setup.threads + 1)
 		fatalx("parent: wrong number of channels");
 	for (i = 0; i < m->nfds; i++) {
 		if (self.door != NULL)
@@ -236,7 +242,7 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[NFSD_MESSAGES] = {
-	INTAKE_ROWS,
+	ROLE_EXPORTS_ROWS(struct nfsd_setup),
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
 };
@@ -247,7 +253,7 @@ static const struct ipc_table messages = { rows, nitems(rows) };
 static void
 listen_once(void)
 {
-	intake_listen(&self.intake, self.role->channel, &messages);
+	role_exports_receive(&self.incoming, self.role->channel, &messages);
 }
 
 static void
@@ -275,7 +281,7 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
 static void
 share_descriptors(struct door_settings *settings)
 {
-	struct nfsd_setup *setup = &self.intake.setup;
+	struct nfsd_setup *setup = &self.setup;
 	size_t limit = daemon_raise_files(), kept;
 
 	self.descriptors =
@@ -300,13 +306,13 @@ room_for_notes(void)
 		room = (uint64_t)pages / NOTES_SHARE * (uint64_t)size;
 	if (room > NOTES_MAX)
 		room = NOTES_MAX;
-	return (size_t)room / self.intake.setup.workers / HANDLE_CACHE_ENTRY;
+	return (size_t)room / self.setup.workers / HANDLE_CACHE_ENTRY;
 }
 
 static void
 open_door(void)
 {
-	const struct nfsd_setup *setup = &self.intake.setup;
+	const struct nfsd_setup *setup = &self.setup;
 	struct door_settings settings = { .mode = setup->mode,
 		.threads = setup->threads,
 		.notes = room_for_notes(),
@@ -351,7 +357,7 @@ start_serving(void)
 		.begin = begin,
 		.end = end };
 	const struct timeval second = { .tv_sec = 1 };
-	const struct rpc_limits *limits = &self.intake.setup.limits;
+	const struct rpc_limits *limits = &self.setup.limits;
 	struct listen_socket *s;
 	size_t i;
 
@@ -359,8 +365,8 @@ start_serving(void)
 	self.replies = reply_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
 	cache_start_janitor(self.door->cache, chore, NULL);
-	if (self.intake.setup.threads > 0) {
-		self.pool = rpc_pool_new(self.base, self.intake.setup.threads,
+	if (self.setup.threads > 0) {
+		self.pool = rpc_pool_new(self.base, self.setup.threads,
 		    QUEUE_MAX, NULL, NULL);
 		rpc_server_set_pool(self.server, self.pool);
 	}
@@ -387,15 +393,16 @@ start_serving(void)
 int
 nfsd_worker(struct role *role)
 {
-	const struct nfsd_setup *setup = &self.intake.setup;
+	const struct nfsd_setup *setup = &self.setup;
 	struct worker_policy policy;
 	struct jail_view view;
 	struct sandbox box;
 	const char *only;
 
 	self.role = role;
-	self.intake.serve = set_exports;
-	while (!self.intake.has_setup || self.first == NULL ||
+	self.incoming.setup = &self.setup;
+	self.incoming.serve = serve_list;
+	while (!self.incoming.has_setup || self.first == NULL ||
 	    !self.has_channels)
 		listen_once();
 	umask(0);

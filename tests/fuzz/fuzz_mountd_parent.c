@@ -43,7 +43,7 @@ set_up(void)
 {
 	static const uint8_t key[FH_KEY_SIZE] = "tern";
 	static const struct exports_hooks quiet;
-	struct mountd_root m;
+	struct mountd_handles m;
 	size_t i;
 
 	if (close(mkstemp(list_name)) == -1)

@@ -22,7 +22,7 @@ static char dir[] = "/tmp/tern-seal.XXXXXX";
 static struct fh_keys keys;
 static struct exports *ex;
 static struct seal_export sealed;
-static struct mountd_root root;
+static struct mountd_handles root;
 
 static int
 open_at(const char *name)

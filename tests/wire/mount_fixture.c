@@ -93,27 +93,26 @@ make_tree(void)
 	}
 }
 
-static void
-make_roots(struct mount_table *t)
+static struct mount_table *
+make_table(struct exports *ex)
 {
-	int beside = open_below("outside", O_PATH);
-	struct mountd_root m;
+	int beside = open_below("outside", O_PATH), roots[NEXPORTS];
+	struct mountd_handles handles[NEXPORTS];
 	struct fh_plain plain;
 	size_t i;
 
 	for (i = 0; i < NEXPORTS; i++) {
-		const struct export *e = &t->exports->list[i];
+		const struct export *e = &ex->list[i];
 
-		t->roots[i].fd = open_below(e->path + 1, O_PATH);
-		seal_root(&seals[i], &m, e, t->roots[i].fd, &keys);
-		memcpy(t->roots[i].sealed, m.sealed, sizeof(m.sealed));
-		memcpy(t->roots[i].fh, m.fh, sizeof(m.fh));
+		roots[i] = open_below(e->path + 1, O_PATH);
+		seal_root(&seals[i], &handles[i], e, roots[i], &keys);
 		if (fh_fs_plain(&seals[i].fs, beside, e->id,
-			!m.sealed[NAMES_BYTES], 0, &plain) == -1)
+			!handles[i].sealed[NAMES_BYTES], 0, &plain) == -1)
 			err(1, "no handle");
 		fh_seal(&forbidden[i], &plain, e->path, &keys);
 	}
 	(void)close(beside);
+	return mount_table_new(ex, roots, handles);
 }
 
 struct rpc_server *
@@ -131,8 +130,7 @@ mount_fixture_new(void)
 	state.listed = listed;
 	state.seal = seal;
 	state.table =
-	    mount_table_new(exports_parse(EXPORTS, strlen(EXPORTS), &quiet));
-	make_roots(state.table);
+	    make_table(exports_parse(EXPORTS, strlen(EXPORTS), &quiet));
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }
 

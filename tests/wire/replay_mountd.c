@@ -23,6 +23,8 @@
 #include "mountd/worker/mount_table.h"
 #include "replay.h"
 
+#define EXPORTS_HERE 4 /* no setup has more */
+
 static const struct {
 	const char *setup;
 	const char *exports;
@@ -103,22 +105,25 @@ listed(bool added UNUSED, const struct addr *host UNUSED,
 {
 }
 
-static void
-fill_roots(struct mount_table *t)
+static struct mount_table *
+make_table(struct exports *ex)
 {
-	struct mount_root *root;
+	struct mountd_handles handles[EXPORTS_HERE] = { 0 }, *h;
+	int roots[EXPORTS_HERE];
 	size_t i;
 
-	for (i = 0; i < t->exports->n; i++) {
-		if (strcmp(t->exports->list[i].path, "/srv/gone") == 0)
+	for (i = 0; i < ex->n; i++) {
+		h = &handles[i];
+		roots[i] = -1;
+		if (strcmp(ex->list[i].path, "/srv/gone") == 0)
 			continue;
-		root = &t->roots[i];
-		root->fd = open_root();
-		root->sealed[NAMES_BYTES] = root->sealed[NAMES_UTF16LE] = true;
-		memset(root->fh[NAMES_BYTES].bytes, 0xa0 + 2 * (int)i, FH_SIZE);
-		memset(root->fh[NAMES_UTF16LE].bytes, 0xa1 + 2 * (int)i,
-		    FH_SIZE);
+		roots[i] = open_root();
+		h->served = true;
+		h->sealed[NAMES_BYTES] = h->sealed[NAMES_UTF16LE] = true;
+		memset(h->fh[NAMES_BYTES].bytes, 0xa0 + 2 * (int)i, FH_SIZE);
+		memset(h->fh[NAMES_UTF16LE].bytes, 0xa1 + 2 * (int)i, FH_SIZE);
 	}
+	return mount_table_new(ex, roots, handles);
 }
 
 static struct rpc_server *
@@ -142,8 +147,7 @@ begin(const char *setup)
 	state.list = mount_list_new();
 	state.seal = seal;
 	state.listed = listed;
-	mount_table_swap(&state, mount_table_new(ex));
-	fill_roots(state.table);
+	mount_table_swap(&state, make_table(ex));
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Setup and exports on their way from a parent to its roles.
+ * Runs in: mountd parent, nfsd parent (role_exports_send); their roles (the
+ * rest).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "process/role_exports.h"
+
+_Static_assert(ROLE_ROOTS_MAX <= IPC_FDS_MAX, "one message carries them");
+
+/* The descriptors of the roots, as many in one message as fit. */
+static void
+send_roots(struct role_child *child, const struct exports *ex,
+    const struct jail *jail)
+{
+	struct role_roots roots = { 0 };
+	int fds[ROLE_ROOTS_MAX], root;
+	size_t i;
+
+	for (i = 0; i < ex->n; i++) {
+		root = jail_root(jail, ex->list[i].path);
+		if (root != -1) {
+			fds[roots.n] = root;
+			roots.index[roots.n++] = (uint32_t)i;
+		}
+		if (roots.n == ROLE_ROOTS_MAX ||
+		    (i + 1 == ex->n && roots.n > 0)) {
+			(void)role_send(child, ROLE_ROOTS, &roots,
+			    sizeof(roots), fds, roots.n);
+			roots.n = 0;
+		}
+	}
+}
+
+void
+role_exports_send(struct role_child *child, const struct exports_file *file,
+    const struct jail *jail, const struct submounts *subs)
+{
+	size_t i;
+
+	(void)role_send(child, ROLE_EXPORTS, NULL, 0, &file->packed, 1);
+	send_roots(child, file->list, jail);
+	for (i = 0; subs != NULL && i < subs->n; i++)
+		(void)role_send(child, ROLE_SUBMOUNT, &subs->list[i],
+		    sizeof(subs->list[i]), &subs->list[i].root, 1);
+	(void)role_send(child, ROLE_SERVE, NULL, 0, NULL, 0);
+}
+
+void
+role_exports_receive(struct role_exports *in, int channel,
+    const struct ipc_table *messages)
+{
+	const char *why = NULL;
+	int r = ipc_serve(channel, messages, in, &why);
+
+	if (r == -1 && why != NULL)
+		fatalx("parent: %s", why);
+	if (r == 0 || (r == -1 && errno != EAGAIN))
+		exit(0);
+}
+
+void
+role_exports_setup(void *arg, struct ipc_message *m)
+{
+	struct role_exports *in = arg;
+
+	memcpy(in->setup, m->data, m->len);
+	in->has_setup = true;
+}
+
+void
+role_exports_begin(void *arg, struct ipc_message *m)
+{
+	struct role_list *next = &((struct role_exports *)arg)->next;
+	size_t i;
+
+	if (next->conf != NULL)
+		fatalx("parent: exports twice");
+	next->conf = exports_unpack(m->fds[0]);
+	if (next->conf == NULL)
+		fatalx("parent: exports that cannot be read");
+	for (i = 0; i < EXPORTS_MAX; i++)
+		next->roots[i] = -1;
+	next->nsubs = 0;
+}
+
+void
+role_exports_roots(void *arg, struct ipc_message *m)
+{
+	struct role_list *next = &((struct role_exports *)arg)->next;
+	struct role_roots roots;
+	uint32_t i;
+
+	memcpy(&roots, m->data, sizeof(roots));
+	if (next->conf == NULL || roots.n != m->nfds ||
+	    roots.n > ROLE_ROOTS_MAX)
+		fatalx("parent: roots without exports");
+	for (i = 0; i < roots.n; i++) {
+		if (roots.index[i] >= next->conf->n ||
+		    next->roots[roots.index[i]] != -1)
+			fatalx("parent: a root without export");
+		next->roots[roots.index[i]] = m->fds[i];
+		m->fds[i] = -1;
+	}
+}
+
+void
+role_exports_submount(void *arg, struct ipc_message *m)
+{
+	struct role_list *next = &((struct role_exports *)arg)->next;
+	struct submount *sub;
+
+	if (next->conf == NULL || next->nsubs == SUBMOUNTS_MAX)
+		fatalx("parent: a submount without exports");
+	sub = &next->subs[next->nsubs];
+	memcpy(sub, m->data, sizeof(*sub));
+	sub->path[EXPORTS_PATH_MAX] = '\0';
+	if (sub->index >= next->conf->n)
+		fatalx("parent: a submount without export");
+	sub->root = m->fds[0];
+	m->fds[0] = -1;
+	next->nsubs++;
+}
+
+void
+role_exports_serve(void *arg, struct ipc_message *m UNUSED)
+{
+	struct role_exports *in = arg;
+
+	if (in->next.conf == NULL)
+		fatalx("parent: nothing to serve");
+	in->serve(in->arg, &in->next);
+	in->next.conf = NULL;
+}

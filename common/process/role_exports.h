@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How a role learns its setup and its exports. The parent sends the packed
+ * exports file, the descriptor of each root and of each filesystem mounted
+ * inside an export, and then the order to serve them. The role collects these
+ * messages and hands over the complete list, so that no list is served in part.
+ * Runs in: mountd parent, nfsd parent (role_exports_send); their roles (the
+ * rest).
+ */
+#ifndef PROCESS_ROLE_EXPORTS_H
+#define PROCESS_ROLE_EXPORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ipc.h"
+#include "confine/jail.h"
+#include "exports/exports.h"
+#include "exports/load.h"
+#include "exports/submounts.h"
+#include "process/role.h"
+
+#define ROLE_ROOTS_MAX 64 /* descriptors in one message */
+
+/* The first messages of each daemon; its own begin with ROLE_MESSAGES. */
+enum role_message {
+	ROLE_SETUP, /* the daemon's own struct */
+	ROLE_EXPORTS, /* the packed file; begins a list */
+	ROLE_ROOTS, /* struct role_roots and its descriptors */
+	ROLE_SUBMOUNT, /* struct submount and its descriptor */
+	ROLE_SERVE, /* the list is complete: serve it */
+	ROLE_MESSAGES
+};
+
+struct role_roots {
+	uint32_t n;
+	uint32_t index[ROLE_ROOTS_MAX]; /* of the export in the list */
+};
+
+/* A list of exports as the parent sent it. */
+struct role_list {
+	struct exports *conf; /* NULL: none is being received */
+	int roots[EXPORTS_MAX]; /* one for each of conf->list; -1: not there */
+	struct submount subs[SUBMOUNTS_MAX];
+	size_t nsubs;
+};
+
+/* What a role receives; the argument of all its message handlers. */
+struct role_exports {
+	void *setup; /* the daemon's struct, which ROLE_SETUP fills in */
+	bool has_setup;
+	/* Gets each complete list; takes over conf and all descriptors. */
+	void (*serve)(void *arg, const struct role_list *);
+	void *arg; /* the role's own state */
+	struct role_list next;
+};
+
+/*
+ * Parent: sends the exports and has the role serve them. Without subs the role
+ * learns of no filesystem mounted inside. A role that is not running gets
+ * nothing.
+ */
+void role_exports_send(struct role_child *, const struct exports_file *,
+    const struct jail *, const struct submounts *subs);
+
+/*
+ * Role: receives and runs one message of the parent; returns also if there is
+ * none yet. The process ends with its parent. The parent is trusted, so a
+ * message that makes no sense is a bug and fatal.
+ */
+void role_exports_receive(struct role_exports *, int channel,
+    const struct ipc_table *);
+
+/* The handlers of ROLE_EXPORTS_ROWS. */
+void role_exports_setup(void *in, struct ipc_message *);
+void role_exports_begin(void *in, struct ipc_message *);
+void role_exports_roots(void *in, struct ipc_message *);
+void role_exports_submount(void *in, struct ipc_message *);
+void role_exports_serve(void *in, struct ipc_message *);
+
+/* The rows of these messages in a role's table. */
+/* clang-format off */
+#define ROLE_EXPORTS_ROWS(setup_type) \
+	[ROLE_SETUP]    = { "setup",    sizeof(setup_type), sizeof(setup_type), 0, 0, role_exports_setup }, \
+	[ROLE_EXPORTS]  = { "exports",  0, 0, 1, 1, role_exports_begin }, \
+	[ROLE_ROOTS]    = { "roots",    sizeof(struct role_roots), sizeof(struct role_roots), 1, ROLE_ROOTS_MAX, role_exports_roots }, \
+	[ROLE_SUBMOUNT] = { "submount", sizeof(struct submount), sizeof(struct submount), 1, 1, role_exports_submount }, \
+	[ROLE_SERVE]    = { "serve",    0, 0, 0, 0, role_exports_serve }
+/* clang-format on */
+
+#endif

@@ -22,7 +22,6 @@
 #define SWEEP_SHARE   16 /* of the entries are looked at each second */
 #define EVICT_ROOM    8 /* descriptors closed together */
 #define SHARE_AT_ONCE 512 /* files closed for others at a time */
-#define AHEAD_AFTER   8 /* unknown names; then the others are looked at */
 
 struct cache {
 	pthread_mutex_t lock;
@@ -613,32 +612,6 @@ cache_handle(struct cache *c, uint32_t generation, uint16_t export_id,
 		*fh = e->fh;
 	pthread_mutex_unlock(&c->lock);
 	return e != NULL;
-}
-
-bool
-cache_ahead(struct cache *c, struct cache_entry *e, bool begin, uint64_t *from)
-{
-	bool due;
-
-	pthread_mutex_lock(&c->lock);
-	if (e->misses < AHEAD_AFTER)
-		e->misses++;
-	due = e->misses == AHEAD_AFTER && !e->ahead_busy &&
-	    e->ahead != DOOR_ANYWHERE;
-	*from = e->ahead;
-	if (due && begin)
-		e->ahead_busy = true;
-	pthread_mutex_unlock(&c->lock);
-	return due;
-}
-
-void
-cache_ahead_done(struct cache *c, struct cache_entry *e, uint64_t at)
-{
-	pthread_mutex_lock(&c->lock);
-	e->ahead_busy = false;
-	e->ahead = at;
-	pthread_mutex_unlock(&c->lock);
 }
 
 bool

@@ -95,16 +95,6 @@ bool cache_has_room(struct cache *, size_t n);
 /* Drops the entries of a file, in whatever export and dialect. */
 void cache_forget(struct cache *, dev_t, ino_t);
 
-/*
- * A name that nobody knew was looked up in a directory: are its other names
- * worth looking at before they are asked for, and from where on? Only when it
- * happens often, by one thread at a time (begin: by this one), and once.
- */
-bool cache_ahead(struct cache *, struct cache_entry *, bool begin,
-    uint64_t *from);
-/* What began is over; DOOR_ANYWHERE: the end was reached. */
-void cache_ahead_done(struct cache *, struct cache_entry *, uint64_t at);
-
 /* Remembered rights: false when they are not known for this ctime. */
 bool cache_granted(struct cache *, const struct cache_entry *, uint64_t caller,
     const struct timespec *ctime, int asked, int *granted);

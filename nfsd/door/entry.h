@@ -62,9 +62,6 @@ struct cache_entry {
 	struct grant grants[CACHE_GRANTS];
 	struct timespec listed; /* ctime of the directory they list */
 	uint64_t at[CACHE_STREAMS]; /* where they stand */
-	uint64_t ahead; /* how far its names have been looked at */
-	uint8_t misses; /* names looked up in it that were not known */
-	bool ahead_busy; /* somebody is looking ahead */
 };
 
 /* Remembered rights of a file (grant.c); the cache's lock is held. */

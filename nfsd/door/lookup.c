@@ -229,8 +229,7 @@ door_lookup(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 		return nfs_status(errno);
 	if (crosses(dir->export, &look))
 		status = enter_export(ctx, dir, &look, fh);
-	else if (!known(ctx, dir->export, dir->utf16, &look, fh) &&
-	    !door_ahead(ctx, dir, name, fh, &look.st, &status))
+	else if (!known(ctx, dir->export, dir->utf16, &look, fh))
 		status = discover(ctx, dir, name, &look, fh);
 	if (status == NFS_OK)
 		*st = look.st;

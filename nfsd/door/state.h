@@ -134,11 +134,5 @@ int door_ask_seal(struct call_ctx *, const struct broker_seal *,
  * counts by twos (FAT).
  */
 bool door_settled(const struct timespec *ctime);
-/*
- * An unknown name: when it pays, looks it up together with the names behind it
- * (prefetch.c). False: it must be looked up alone.
- */
-bool door_ahead(struct call_ctx *, const struct door_obj *dir, const char *name,
-    struct fh *, struct stat *, enum nfsstat *);
 
 #endif

@@ -233,27 +233,6 @@ lending(void)
 }
 
 static void
-looking_ahead(void)
-{
-	struct cache *c = cache_new(16);
-	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
-	uint64_t from = 1;
-	int i;
-
-	for (i = 0; i < 100 && !cache_ahead(c, e, false, &from); i++)
-		;
-	ok(i > 1 && i < 100 && from == 0, "after some unknown names");
-	ok(cache_ahead(c, e, true, &from), "somebody begins");
-	ok(!cache_ahead(c, e, true, &from), "only one at a time");
-	cache_ahead_done(c, e, 500);
-	ok(cache_ahead(c, e, true, &from) && from == 500, "and goes on");
-	cache_ahead_done(c, e, DOOR_ANYWHERE);
-	ok(!cache_ahead(c, e, true, &from), "until the end");
-	cache_release(c, e);
-	cache_free(c);
-}
-
-static void
 by_number(void)
 {
 	struct cache *c = cache_new(16);
@@ -425,7 +404,6 @@ main(void)
 	dropping();
 	lending();
 	by_number();
-	looking_ahead();
 	grants();
 	renaming();
 	sweeping();

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/addr.h"
+#include "base/hash.h"
 
 static void
 set_v6(struct addr *a, const struct in6_addr *in6, uint32_t scope)
@@ -220,23 +221,11 @@ addr_in_prefix(const struct addr *host, const struct addr *net,
 	return ((host->bytes[whole] ^ net->bytes[whole]) & mask) == 0;
 }
 
-/* Mixes as splitmix64 does; good spread, not a secret. */
-static uint64_t
-mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) + 0x9e3779b97f4a7c15u;
-	h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-	h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-	return h ^ (h >> 31);
-}
-
 uint64_t
-addr_hash(const struct addr *a, bool with_port)
+addr_hash(const struct addr *a)
 {
-	uint64_t half[2], h;
+	uint64_t half[2], rest = (uint64_t)a->scope << 8 | a->family;
 
 	memcpy(half, a->bytes, sizeof(half));
-	h = mix(mix(a->family, half[0]), half[1]);
-	h = mix(h, a->scope);
-	return with_port ? mix(h, a->port) : h;
+	return hash_mix(half[0] ^ hash_mix(half[1] ^ hash_mix(rest)));
 }

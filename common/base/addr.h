@@ -43,6 +43,10 @@ bool addr_is_loopback(const struct addr *);
 /* Does host lie in net/plen? Families must agree; scope 0 in net means any. */
 bool addr_in_prefix(const struct addr *host, const struct addr *net,
     unsigned int plen);
-uint64_t addr_hash(const struct addr *, bool with_port);
+/*
+ * Of address and scope, as addr_same_host() compares. Without a secret: what is
+ * found by it is bounded, or forgets one host for another.
+ */
+uint64_t addr_hash(const struct addr *);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "exports/parse.h"
 
 /* More specific first; equals stay in the order of the file. */
@@ -44,18 +45,13 @@ compare_paths(const void *a, const void *b)
 static uint16_t
 export_id(const struct export *e)
 {
-	uint64_t h = UINT64_C(14695981039346656037);
-	const unsigned char *c;
 	char number[16];
+	uint64_t h;
 
 	if (e->has_fsid && e->fsid <= UINT16_MAX)
 		return (uint16_t)e->fsid;
 	(void)snprintf(number, sizeof(number), "%u", e->fsid);
-	c = (const unsigned char *)(e->has_fsid ? number : e->path);
-	for (; *c != '\0'; c++) {
-		h ^= *c;
-		h *= UINT64_C(1099511628211);
-	}
+	h = hash_text(e->has_fsid ? number : e->path);
 	return (uint16_t)(h % UINT16_MAX + 1);
 }
 

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
+#include "base/hash.h"
 #include "base/log.h"
 #include "exports/submounts.h"
 
@@ -45,13 +44,9 @@ is_at_or_below(const char *path, const char *above)
 static uint64_t
 hash(const char *text)
 {
-	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern submount";
-	uint8_t out[crypto_shorthash_BYTES];
-	uint64_t sum;
+	static const struct hash_key key = { "tern submount" };
 
-	crypto_shorthash(out, (const uint8_t *)text, strlen(text), key);
-	memcpy(&sum, out, sizeof(sum));
-	return sum;
+	return hash_bytes(&key, text, strlen(text));
 }
 
 /* Depends on the path alone, as the number of an export does. */

@@ -16,6 +16,7 @@
 
 #include <sodium.h>
 
+#include "base/hash.h"
 #include "base/util.h"
 #include "handle/fhandle_fs.h"
 
@@ -233,13 +234,9 @@ fh_fs_plain(const struct fh_fs *fs, int fd, uint16_t export_id, bool utf16,
 static uint64_t
 digest(const void *data, size_t len)
 {
-	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern identity";
-	uint64_t sum;
-	uint8_t out[crypto_shorthash_BYTES];
+	static const struct hash_key key = { "tern identity" };
 
-	crypto_shorthash(out, data, len, key);
-	memcpy(&sum, out, sizeof(sum));
-	return sum;
+	return hash_bytes(&key, data, len);
 }
 
 /* Does the kernel's handle tell a reused number apart for good? */

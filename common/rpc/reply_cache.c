@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
+#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/reply_cache.h"
 
@@ -54,7 +53,7 @@ struct reply_cache {
 	size_t nbuckets; /* a power of two */
 	size_t share;
 	struct reply_cache_stats stats;
-	unsigned char secret[crypto_shorthash_KEYBYTES];
+	struct hash_key secret;
 };
 
 static void *
@@ -74,8 +73,6 @@ reply_cache_new(size_t entries)
 	struct reply_cache *c;
 	size_t i;
 
-	if (sodium_init() == -1)
-		fatalx("reply cache: no random numbers");
 	c = must_calloc(1, sizeof(*c));
 	for (c->nbuckets = 16; c->nbuckets < entries;)
 		c->nbuckets *= 2;
@@ -93,7 +90,7 @@ reply_cache_new(size_t entries)
 		TAILQ_INIT(&c->clients[i].entries);
 		LIST_INSERT_HEAD(&c->clients_unused, &c->clients[i], hash);
 	}
-	randombytes_buf(c->secret, sizeof(c->secret));
+	hash_key_random(&c->secret);
 	return c;
 }
 
@@ -110,16 +107,6 @@ reply_cache_free(struct reply_cache *c)
 }
 
 static uint64_t
-sum(const struct reply_cache *c, const void *data, size_t len)
-{
-	uint64_t h;
-
-	_Static_assert(sizeof(h) == crypto_shorthash_BYTES, "one word");
-	(void)crypto_shorthash((unsigned char *)&h, data, len, c->secret);
-	return h;
-}
-
-static uint64_t
 sum_host(const struct reply_cache *c, const struct addr *host)
 {
 	uint8_t flat[sizeof(host->bytes) + sizeof(host->scope) + 1];
@@ -127,7 +114,7 @@ sum_host(const struct reply_cache *c, const struct addr *host)
 	memcpy(flat, host->bytes, sizeof(host->bytes));
 	memcpy(flat + sizeof(host->bytes), &host->scope, sizeof(host->scope));
 	flat[sizeof(flat) - 1] = host->family;
-	return sum(c, flat, sizeof(flat));
+	return hash_bytes(&c->secret, flat, sizeof(flat));
 }
 
 void
@@ -143,14 +130,14 @@ reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
 	key->vers = call->vers->vers;
 	key->proc = call->procnum;
 	key->len = len;
-	parts[0] =
-	    sum(c, args, len < REPLY_CACHE_SUM_MAX ? len : REPLY_CACHE_SUM_MAX);
+	parts[0] = hash_bytes(&c->secret, args,
+	    len < REPLY_CACHE_SUM_MAX ? len : REPLY_CACHE_SUM_MAX);
 	/* Flat, without padding, and zero behind ngids. */
-	parts[1] = sum(c, &call->cred, sizeof(call->cred));
+	parts[1] = hash_bytes(&c->secret, &call->cred, sizeof(call->cred));
 	/* Clients choose these: without the secret they could choose a bucket. */
 	parts[2] = sum_host(c, &key->from);
 	parts[3] = (uint64_t)key->from.port << 32 | key->xid;
-	key->sum = sum(c, parts, sizeof(parts));
+	key->sum = hash_bytes(&c->secret, parts, sizeof(parts));
 }
 
 static bool

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
@@ -90,13 +91,8 @@ rpc_tcp_refused(const struct rpc_peer *peer, const char *what,
     const char *option)
 {
 	char from[ADDR_STRLEN];
-	uint64_t key;
-	size_t i;
 
-	key = 14695981039346656037u;
-	for (i = 0; option[i] != '\0'; i++)
-		key = (key ^ (uint8_t)option[i]) * 1099511628211u;
-	if (log_permit(key))
+	if (log_permit(hash_text(option)))
 		log_warnx("%s: %s: closed; -o %s raises the limit",
 		    addr_print(&peer->from, from), what, option);
 }
@@ -121,7 +117,7 @@ host_find(const struct rpc_peer *peer, bool make)
 	struct addr key;
 
 	key = host_key(peer);
-	bucket = &all.hosts[addr_hash(&key, false) % TCP_HOSTS];
+	bucket = &all.hosts[addr_hash(&key) % TCP_HOSTS];
 	LIST_FOREACH (h, bucket, entry)
 		if (addr_same_host(&h->addr, &key))
 			return h;

@@ -189,7 +189,7 @@ is_over_rate(struct rpc_udp *u, const struct addr *from)
 
 	if (u->rates == NULL || addr_is_loopback(from))
 		return false;
-	source = addr_hash(from, false);
+	source = addr_hash(from);
 	r = &u->rates[source % UDP_RATE_SLOTS];
 	second = clock_coarse_ms() / 1000;
 	if (r->source != source || r->second != second) {
@@ -207,7 +207,7 @@ log_over_rate(const struct rpc_udp *u, const struct addr *from)
 {
 	char text[ADDR_STRLEN];
 
-	if (log_permit(addr_hash(from, false)))
+	if (log_permit(addr_hash(from)))
 		log_warnx("udp %s: more than %u calls a second, dropped; "
 			  "-o datagrams-per-second raises it",
 		    addr_print(from, text), u->limits.datagrams_per_second);

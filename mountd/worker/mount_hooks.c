@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "mountd/mount.h"
 #include "mountd/mount_list.h"
@@ -38,10 +39,7 @@ shown(char out[TEXT_SHOWN], const struct mount_path *p)
 static uint64_t
 line_key(const struct call_ctx *ctx, const struct addr *host)
 {
-	uint64_t k = addr_hash(host, false) ^ ctx->why_key;
-
-	k *= UINT64_C(0x9e3779b97f4a7c15);
-	return k ^ k >> 32;
+	return hash_mix(addr_hash(host) ^ ctx->why_key);
 }
 
 static void

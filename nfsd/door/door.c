@@ -219,7 +219,7 @@ door_client(struct door_thread *t, const struct served_export *e, bool utf16,
 {
 	struct door_peer *p;
 
-	p = &t->peers[(addr_hash(&peer->from, false) + e->id) % DOOR_PEERS];
+	p = &t->peers[(addr_hash(&peer->from) + e->id) % DOOR_PEERS];
 	if (p->export != e || p->utf16 != utf16 ||
 	    !addr_same_host(&p->from, &peer->from)) {
 		p->export = e;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "nfsd/door/handle_cache.h"

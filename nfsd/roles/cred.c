@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
+#include "base/hash.h"
 #include "exports/exports.h"
 #include "nfsd/roles/cred.h"
 
@@ -85,12 +84,9 @@ cred_equal(const struct cred *a, const struct cred *b)
 uint64_t
 cred_key(const struct cred *cred)
 {
-	static const uint8_t key[crypto_shorthash_KEYBYTES] = "tern caller";
-	uint8_t out[crypto_shorthash_BYTES];
-	uint64_t sum;
+	static const struct hash_key key = { "tern caller" };
+	uint64_t sum = hash_bytes(&key, cred, sizeof(*cred));
 
-	crypto_shorthash(out, (const uint8_t *)cred, sizeof(*cred), key);
-	memcpy(&sum, out, sizeof(sum));
 	return sum == 0 ? 1 : sum;
 }
 

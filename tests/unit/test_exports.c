@@ -144,6 +144,12 @@ check_stable_ids(void)
 	    "another path, another number");
 	exports_free(a);
 	exports_free(b);
+	a = parse("/ *\n/srv/music *\n/c *(fsid=70000)\n");
+	cmp_ok(exports_find_path(a, "/")->id, "==", 25009,
+	    "the number in the handles of earlier versions, of a path");
+	cmp_ok(exports_find_path(a, "/srv/music")->id, "==", 34536, "another");
+	cmp_ok(exports_find_path(a, "/c")->id, "==", 56963, "of an fsid");
+	exports_free(a);
 }
 
 /* The same numbers in every run. */

@@ -33,14 +33,14 @@
 #include "process/listen.h"
 #include "process/register.h"
 #include "rpc/msg.h"
+#include "rpc/record.h"
 #include "rpc/uaddr.h"
 
-#define RPCB_PROG     100000
-#define RPCB_VERS     4
-#define RPCB_SET      1
-#define RPCB_UNSET    2
-#define LAST_FRAGMENT 0x80000000u
-#define STABLE_MS     1000 /* lived this long: not a flapping peer */
+#define RPCB_PROG  100000
+#define RPCB_VERS  4
+#define RPCB_SET   1
+#define RPCB_UNSET 2
+#define STABLE_MS  1000 /* lived this long: not a flapping peer */
 
 enum state { REG_WAITING, REG_CALLING, REG_RESTING, REG_LEAVING };
 
@@ -70,7 +70,7 @@ struct registration {
 	unsigned int retry_ms;
 	uint64_t since_ms; /* all registered since */
 	uint32_t xid;
-	uint8_t in[4 + REGISTER_REPLY_MAX];
+	uint8_t in[RPC_MARK_SIZE + REGISTER_REPLY_MAX];
 	size_t inlen;
 	void (*done)(void *);
 	void *arg;
@@ -159,16 +159,16 @@ send_call(struct registration *r, uint32_t proc)
 	head.proc = r->proc = proc;
 	(void)snprintf(owner, sizeof(owner), "%u", (unsigned int)geteuid());
 	xdr_out_init(&x, buf, sizeof(buf));
-	xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, 0); /* the mark */
 	rpc_put_call(&x, &head, NULL);
 	xdr_put_u32(&x, s->prog);
 	xdr_put_u32(&x, s->vers);
 	xdr_put_string(&x, netid_rows[s->netid].name);
 	xdr_put_string(&x, uaddr_print(&s->at, text));
 	xdr_put_string(&x, owner);
-	xdr_patch_u32(&x, 0, LAST_FRAGMENT | (uint32_t)(x.len - 4));
 	if (x.failed)
 		fatalx("registration: call too long");
+	rpc_mark_put(buf, x.len - RPC_MARK_SIZE);
 	r->inlen = 0;
 	if (send(r->fd, buf, x.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)x.len)
@@ -269,21 +269,21 @@ next_call(struct registration *r)
 static bool
 get_answer(const struct registration *r, bool *yes, const char **bad)
 {
+	struct rpc_mark mark;
 	struct xdr_in x;
-	uint32_t mark, xid = 0;
+	uint32_t xid = 0;
 
 	*bad = NULL;
-	if (r->inlen < 4)
+	if (r->inlen < RPC_MARK_SIZE)
 		return false;
-	xdr_in_init(&x, r->in, r->inlen);
-	mark = xdr_get_u32(&x);
-	if ((mark & LAST_FRAGMENT) == 0 ||
-	    (mark & ~LAST_FRAGMENT) > REGISTER_REPLY_MAX) {
+	mark = rpc_mark_get(r->in);
+	if (!mark.last || mark.len > REGISTER_REPLY_MAX) {
 		*bad = "its reply is no answer to a registration";
 		return false;
 	}
-	if (x.left < (mark & ~LAST_FRAGMENT))
+	if (r->inlen - RPC_MARK_SIZE < mark.len)
 		return false;
+	xdr_in_init(&x, r->in + RPC_MARK_SIZE, r->inlen - RPC_MARK_SIZE);
 	if ((*bad = rpc_get_reply(&x, &xid)) != NULL)
 		return false;
 	*yes = xdr_get_bool(&x);

@@ -98,23 +98,22 @@ static const char *
 get_record(int fd, uint8_t *buf, size_t size, size_t *len, int64_t deadline)
 {
 	const char *why;
-	uint8_t mark[4];
-	size_t n;
+	uint8_t bytes[RPC_MARK_SIZE];
+	struct rpc_mark mark;
 
 	*len = 0;
 	do {
-		why = get_bytes(fd, mark, sizeof(mark), deadline);
+		why = get_bytes(fd, bytes, sizeof(bytes), deadline);
 		if (why != NULL)
 			return why;
-		n = (size_t)(mark[0] & 0x7f) << 24 | (size_t)mark[1] << 16 |
-		    (size_t)mark[2] << 8 | mark[3];
-		if (n > size - *len)
+		mark = rpc_mark_get(bytes);
+		if (mark.len > size - *len)
 			return "reply too long";
-		why = get_bytes(fd, buf + *len, n, deadline);
+		why = get_bytes(fd, buf + *len, mark.len, deadline);
 		if (why != NULL)
 			return why;
-		*len += n;
-	} while ((mark[0] & 0x80) == 0);
+		*len += mark.len;
+	} while (!mark.last);
 	return NULL;
 }
 
@@ -142,17 +141,16 @@ static const char *
 call(const struct rpc_target *t, struct rpc_head *head, const uint8_t *args,
     size_t args_len, int64_t deadline)
 {
-	uint8_t header[4 + CLIENT_HEADER_MAX];
+	uint8_t header[RPC_MARK_SIZE + CLIENT_HEADER_MAX];
 	struct iovec iov[2];
 	struct xdr_out x;
 
 	xdr_out_init(&x, header, sizeof(header));
 	xdr_put_u32(&x, 0); /* the mark, for streams */
 	rpc_put_call(&x, head, t->cred);
-	xdr_patch_u32(&x, 0,
-	    RPC_RECORD_LAST | (uint32_t)(x.len - 4 + args_len));
-	iov[0].iov_base = t->stream ? header : header + 4;
-	iov[0].iov_len = t->stream ? x.len : x.len - 4;
+	rpc_mark_put(header, x.len - RPC_MARK_SIZE + args_len);
+	iov[0].iov_base = t->stream ? header : header + RPC_MARK_SIZE;
+	iov[0].iov_len = t->stream ? x.len : x.len - RPC_MARK_SIZE;
 	memcpy(&iov[1].iov_base, &args, sizeof(args)); /* only read */
 	iov[1].iov_len = args_len;
 	return send_all(t->fd, iov, 2, deadline);

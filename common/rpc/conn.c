@@ -172,14 +172,12 @@ may_begin(const struct rpc_conn *c)
 static bool
 is_whole(const uint8_t *data, size_t len)
 {
-	uint32_t mark;
+	struct rpc_mark mark;
 
-	if (len < 4)
+	if (len < RPC_MARK_SIZE)
 		return false;
-	mark = (uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 |
-	    (uint32_t)data[2] << 8 | data[3];
-	return (mark & RPC_RECORD_LAST) != 0 &&
-	    (mark & ~RPC_RECORD_LAST) <= len - 4;
+	mark = rpc_mark_get(data);
+	return mark.last && mark.len <= len - RPC_MARK_SIZE;
 }
 
 /* Puts c among those that go on, at the next turn or after a pause. */
@@ -280,24 +278,13 @@ flush(struct rpc_conn *c)
 	s->out_len = 0;
 }
 
-static void
-put_mark(uint8_t out[4], size_t len)
-{
-	uint32_t mark = RPC_RECORD_LAST | (uint32_t)len;
-
-	out[0] = (uint8_t)(mark >> 24);
-	out[1] = (uint8_t)(mark >> 16);
-	out[2] = (uint8_t)(mark >> 8);
-	out[3] = (uint8_t)mark;
-}
-
 /* Input that must wait, in the form it came in. */
 static void
 hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
     size_t len)
 {
 	struct rpc_bytes b = { .buf = NULL };
-	uint8_t mark[4];
+	uint8_t mark[RPC_MARK_SIZE];
 	bool ok;
 
 	if (msg == NULL && c->held.buf != NULL) {
@@ -306,7 +293,7 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 	}
 	ok = true;
 	if (msg != NULL) {
-		put_mark(mark, msglen);
+		rpc_mark_put(mark, msglen);
 		ok = bytes_add(&b, mark, sizeof(mark)) &&
 		    bytes_add(&b, msg, msglen);
 	}
@@ -327,10 +314,11 @@ serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 	size_t n;
 
 	switch (rpc_serve(rpc_tcp_server(c->tcp), &c->origin, msg, len,
-	    s->out + s->out_len + 4, s->out_cap - s->out_len - 4, &n)) {
+	    s->out + s->out_len + RPC_MARK_SIZE,
+	    s->out_cap - s->out_len - RPC_MARK_SIZE, &n)) {
 	case RPC_ANSWERED:
-		put_mark(s->out + s->out_len, n);
-		s->out_len += 4 + n;
+		rpc_mark_put(s->out + s->out_len, n);
+		s->out_len += RPC_MARK_SIZE + n;
 		break;
 	case RPC_DEFERRED:
 		c->deferred++;
@@ -562,10 +550,10 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 	struct rpc_streams *s = &rpc_streams;
 	struct iovec iov[2];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
-	uint8_t mark[4];
+	uint8_t mark[RPC_MARK_SIZE];
 	ssize_t n;
 
-	put_mark(mark, len);
+	rpc_mark_put(mark, len);
 	iov[0] = (struct iovec){ mark, sizeof(mark) };
 	memcpy(&iov[1].iov_base, &reply, sizeof(reply)); /* only read */
 	iov[1].iov_len = len;

@@ -46,7 +46,7 @@ rpc_record_filled(struct rpc_record *r, size_t n)
 static bool
 get_mark(struct rpc_record *r, const uint8_t **data, size_t *len)
 {
-	uint32_t mark;
+	struct rpc_mark mark;
 
 	while (r->have < sizeof(r->mark) && *len > 0) {
 		r->mark[r->have++] = *(*data)++;
@@ -55,10 +55,9 @@ get_mark(struct rpc_record *r, const uint8_t **data, size_t *len)
 	if (r->have < sizeof(r->mark))
 		return false;
 	r->have = 0;
-	mark = (uint32_t)r->mark[0] << 24 | (uint32_t)r->mark[1] << 16 |
-	    (uint32_t)r->mark[2] << 8 | r->mark[3];
-	r->last = (mark & RPC_RECORD_LAST) != 0;
-	r->left = mark & ~RPC_RECORD_LAST;
+	mark = rpc_mark_get(r->mark);
+	r->last = mark.last;
+	r->left = mark.len;
 	r->fragments++;
 	if (r->left == 0)
 		r->empty++;

@@ -13,16 +13,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RPC_RECORD_LAST	     0x80000000u
+#define RPC_MARK_SIZE	     4
+#define RPC_MARK_LAST	     0x80000000u
 #define RPC_RECORD_EMPTY_MAX 16 /* fragments without a byte, per record */
 #define RPC_RECORD_TRUST     65536 /* arrived: the rest is believed */
+
+/* What precedes a fragment: its length, and whether it ends the record. */
+struct rpc_mark {
+	uint32_t len;
+	bool last;
+};
+
+static inline struct rpc_mark
+rpc_mark_get(const uint8_t in[RPC_MARK_SIZE])
+{
+	uint32_t word = (uint32_t)in[0] << 24 | (uint32_t)in[1] << 16 |
+	    (uint32_t)in[2] << 8 | in[3];
+
+	return (struct rpc_mark){ word & ~RPC_MARK_LAST,
+		(word & RPC_MARK_LAST) != 0 };
+}
+
+/* Of a record of one fragment, as all that we send. */
+static inline void
+rpc_mark_put(uint8_t out[RPC_MARK_SIZE], size_t len)
+{
+	uint32_t word = RPC_MARK_LAST | (uint32_t)len;
+
+	out[0] = (uint8_t)(word >> 24);
+	out[1] = (uint8_t)(word >> 16);
+	out[2] = (uint8_t)(word >> 8);
+	out[3] = (uint8_t)word;
+}
 
 struct rpc_record {
 	uint8_t *buf; /* NULL unless a record is incomplete */
 	size_t len, cap;
 	uint32_t left; /* of the fragment */
 	unsigned int fragments, empty;
-	uint8_t mark[4];
+	uint8_t mark[RPC_MARK_SIZE];
 	uint8_t have; /* bytes of the mark */
 	bool last;
 	bool done; /* the last call gave out buf */

@@ -449,7 +449,7 @@ streams_begin(struct event_base *base, const struct rpc_limits *limits)
 	struct rpc_streams *s = &rpc_streams;
 	size_t cap;
 
-	cap = RPC_CONN_FLUSH + 4 + limits->reply_max;
+	cap = RPC_CONN_FLUSH + RPC_MARK_SIZE + limits->reply_max;
 	if (s->users++ == 0) {
 		memset(s, 0, sizeof(*s));
 		s->users = 1;

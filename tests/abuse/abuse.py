@@ -17,17 +17,17 @@ import os
 import sys
 
 import harness
-import section_a  # noqa: F401
-import section_b  # noqa: F401
-import section_c  # noqa: F401
-import section_d  # noqa: F401
-import section_e  # noqa: F401
-import section_f  # noqa: F401
-import section_g  # noqa: F401
-import section_h  # noqa: F401
-import section_i  # noqa: F401
-import section_i_own  # noqa: F401
-import section_j  # noqa: F401
+import framing  # noqa: F401
+import portmapper  # noqa: F401
+import mounts  # noqa: F401
+import handles  # noqa: F401
+import names  # noqa: F401
+import identity  # noqa: F401
+import extremes  # noqa: F401
+import replay  # noqa: F401
+import exhaustion  # noqa: F401
+import storage  # noqa: F401
+import roles  # noqa: F401
 
 
 def main():

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import harness
-from section_b import unix
-from section_i_own import Moody, limit
+from portmapper import unix
+from storage import Moody, limit
 from servers import Server
 from wire import (MOUNT, NFS, PMAP, Closed, auth_sys, call, mount3, opaque,
                   record, u32, u64)

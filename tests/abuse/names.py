@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""E. Names, links, races."""
+"""Names, links and races."""
 import os
 import threading
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""D. Handles and export escape."""
+"""Handles, and ways out of an export."""
 import os
 import signal
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: ISC
-"""A. RPC framing and headers."""
+"""RPC records, headers, credentials and arguments."""
 import os
 import random
 import socket
 import struct
 import time
 
-import calls
+import valid_calls
 from harness import FILES, case, eventually
 from wire import (AUTH_SYS, MOUNT, NFS, NOBODY, OK, PMAP, Closed, Reply,
                   auth_sys, call, opaque, record, u32, u64)
@@ -224,7 +224,7 @@ def unknown(w):
 
 @case(15, "arguments cut at every byte, every procedure: GARBAGE_ARGS")
 def cut_arguments(w):
-    for prog, vers, proc, args in calls.every(w):
+    for prog, vers, proc, args in valid_calls.every(w):
         with w.tcp(prog) as t:
             for n in range(0, len(args), 1 if len(args) < 200 else 7):
                 reply = t.rpc(call(prog, vers, proc, args[:n],
@@ -337,7 +337,7 @@ def noise(w):
 def mutations(w):
     rng = random.Random(21)
     step = 1 if w.long else 5
-    for prog, vers, proc, args in calls.every(w, harmless=True):
+    for prog, vers, proc, args in valid_calls.every(w, harmless=True):
         message = call(prog, vers, proc, args, auth_sys(1001, 1001), xid=7)
         with w.udp(prog, timeout=0.01) as t:
             for at in range(0, min(len(message), 400), step):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""I. Exhaustion, bad disks and clocks: on daemons of the case's own."""
+"""Exhaustion, bad disks and clocks: on daemons of the case's own."""
 import os
 import re
 import resource
@@ -11,7 +11,7 @@ import time
 from disks import Disk
 from faults import Page
 from harness import Failure, case, eventually
-from section_b import as_user
+from portmapper import as_user
 from servers import Server, cpu_seconds
 from session import Session, mount_session, portmap_session
 from wire import (IO, MOUNT, NFS, OK, P3, ROFS, STALE, Closed, auth_sys, call,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""F. Identity."""
+"""Users, groups, modes and ACLs."""
 import os
 import stat
 import subprocess

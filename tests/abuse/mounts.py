@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""C. mountd."""
+"""MOUNT: paths, hosts, ports and the list of mounts."""
 import ipaddress
 import re
 import subprocess

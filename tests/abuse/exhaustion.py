@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""I. Exhaustion. What needs daemons of its own is in section_i_own.py."""
+"""Exhaustion. storage.py has what needs daemons of its own."""
 import os
 import resource
 import socket
@@ -8,7 +8,7 @@ import threading
 import time
 
 from harness import FILES, case
-from section_d import cpu
+from handles import cpu
 from wire import NFS, OK, P3, Closed, call, opaque, record, u32, u64
 
 MLINK = 31

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""H. The duplicate request cache."""
+"""The duplicate request cache."""
 import os
 
 from harness import FILES, case

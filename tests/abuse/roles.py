@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""J. Local interfaces, broker, restart."""
+"""Local users, the messages between roles, and the end of a role."""
 import array
 import ctypes
 import itertools
@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import Failure, case, descendants, eventually
-from section_b import as_user, unix
+from portmapper import as_user, unix
 from servers import Server, refuses_to_start
 from wire import MOUNT, OK, PMAP, Closed, Nfs3, call, mount3
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""G. Numbers."""
+"""Offsets, sizes, times, counts and cookies at their edges."""
 import os
 import signal
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""B. portmapd. The unix socket of registration is tried in section J."""
+"""The portmapper. roles.py tries the unix socket of registration."""
 import os
 import signal
 import socket
@@ -37,7 +37,7 @@ def dump(w):
 @case(22, "no datagram from another machine is answered 1.5 times as large")
 def amplification(w):
     script = ("import sys; sys.path.insert(0, sys.argv[1]); "
-              "import section_b; section_b.ratios(sys.argv[2])")
+              "import portmapper; portmapper.ratios(sys.argv[2])")
     other = os.environ.get("OTHER_PID")
     w.true(other, "no other host")
     out = subprocess.run(

@@ -12,22 +12,18 @@ server on this machine, for comparison; its address must be a loopback one.
 More of them run when the export is the one that abuse.t makes.
 """
 import argparse
+import importlib
 import ipaddress
 import os
 import sys
 
-import harness
-import framing  # noqa: F401
-import portmapper  # noqa: F401
-import mounts  # noqa: F401
-import handles  # noqa: F401
-import names  # noqa: F401
-import identity  # noqa: F401
-import extremes  # noqa: F401
-import replay  # noqa: F401
-import exhaustion  # noqa: F401
-import storage  # noqa: F401
-import roles  # noqa: F401
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
+import harness  # noqa: E402
+
+for subject in ("framing", "portmapper", "mounts", "handles", "names",
+                "identity", "extremes", "errors", "replay", "exhaustion",
+                "storage", "clocks", "roles", "start"):
+    importlib.import_module(subject)
 
 
 def main():

@@ -51,7 +51,7 @@ if [ -n "${OTHER:-}" ]; then
 	at_end "kill $!"
 	wait_for 30 rpcinfo -t 127.0.0.1 nfs 3 || bail "$OTHER does not serve"
 	# shellcheck disable=SC2086 # a list of numbers
-	PYTHONDONTWRITEBYTECODE=1 python3 "$top/tests/abuse/abuse.py" \
+	python3 "$top/tests/abuse/abuse.py" \
 	    --host 127.0.0.1 --export "$T/rw" ${CASES:-}
 	exit
 fi
@@ -67,7 +67,6 @@ $T/other 10.9.9.0/24(rw)" -w 2 -o files=256
 export OTHER_PID=${pid[far]} OUR_ADDRESS=10.77.0.1
 export PIDS="${pid[portmapd]} ${pid[mountd]} ${pid[nfsd]}"
 export LOGS="$T/portmapd.log $T/mountd.log $T/nfsd.log"
-export PYTHONDONTWRITEBYTECODE=1
 # shellcheck disable=SC2086 # a list of numbers
 python3 "$top/tests/abuse/abuse.py" --shared ${CASES:-}
 rc=$?

@@ -7,34 +7,28 @@
     crowd.py churn SECONDS  connects, calls, closes, again and again; says how
                             often, and the longest time one took
 """
-import socket
 import sys
 import time
 
-from wire import NFS, call, record
+from nfs import NFS
+from rpc import call, tcp
 
 PORT, ADDRESSES = 2049, 200
 
 
 def connect(number):
-    s = socket.socket()
-    s.settimeout(30)
-    s.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
-    s.bind((f"127.1.{number % ADDRESSES}.1", 0))
-    s.connect(("127.0.0.1", PORT))
-    return s
+    return tcp(PORT, source=(f"127.1.{number % ADDRESSES}.1", 0), timeout=30)
 
 
-def null(s):
-    s.sendall(record(call(NFS, 3, 0)))
-    if len(s.recv(64)) != 28:
+def null(t):
+    if t.rpc(call(NFS, 3, 0)).accept != 0:
         sys.exit("no answer")
 
 
 def hold(count):
     held = [connect(i) for i in range(count)]
-    for s in held:
-        null(s)
+    for t in held:
+        null(t)
     print("held", flush=True)
     sys.stdin.read()
 
@@ -42,8 +36,8 @@ def hold(count):
 def churn(seconds):
     end, count, longest = time.monotonic() + seconds, 0, 0.0
     while (start := time.monotonic()) < end:
-        with connect(count) as s:
-            null(s)
+        with connect(count) as t:
+            null(t)
         count += 1
         longest = max(longest, time.monotonic() - start)
     print(f"{count} connections, {count / seconds:.0f} a second, "

@@ -14,7 +14,6 @@ many=1000 busy=100 work=1 idle=2 churn=2
 [ -z "${LONG:-}" ] || many=10000 busy=1000 work=5 idle=10 churn=60
 [ "$(ulimit -Hn)" -ge 20000 ] || many=1000 busy=100
 ulimit -n "$(ulimit -Hn)"
-export PYTHONDONTWRITEBYTECODE=1
 crowd=$top/tests/abuse/crowd.py
 mkdir "$T/x" && chmod 777 "$T/x" && "$load" -t "$T/x"
 tern_start "$T/x 127.0.0.0/8(rw,insecure)"

@@ -4,6 +4,10 @@ import fcntl
 import os
 import subprocess
 
+from harness import Failure
+from process import eventually
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 EXT4_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN, in <linux/ext4.h>
 
 
@@ -52,3 +56,31 @@ class Disk:
             fcntl.ioctl(fd, EXT4_SHUTDOWN, b"\2\0\0\0")  # without a last flush
         finally:
             os.close(fd)
+
+
+class Moody:
+    """tests/system/slowfs.py below a directory."""
+
+    def __init__(self, where):
+        self.where, self.path = where, where + ".mood"
+        self.process = subprocess.Popen(
+            [HERE + "/../system/slowfs.py", where, self.path])
+
+    def __enter__(self):
+        if not eventually(lambda: os.path.ismount(self.where)):
+            raise Failure("no FUSE here")
+        return self
+
+    def mood(self, text):
+        if text:
+            with open(self.path + ".new", "w", encoding="ascii") as f:
+                f.write(text)
+            os.rename(self.path + ".new", self.path)
+        elif os.path.exists(self.path):
+            os.unlink(self.path)
+
+    def __exit__(self, *_):
+        self.mood("")
+        subprocess.run(["umount", "-l", self.where], check=False)
+        self.process.terminate()
+        self.process.wait()

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: ISC
-"""Exhaustion. storage.py has what needs daemons of its own."""
+"""Connections, descriptors, memory, files and log lines by the thousand."""
 import os
+import re
 import resource
 import socket
 import subprocess
 import threading
 import time
 
-from harness import FILES, case
-from handles import cpu
-from wire import NFS, OK, P3, Closed, call, opaque, record, u32, u64
-
-MLINK = 31
+from faults import Page
+from harness import FILES, Failure, case
+from nfs import MLINK, NFS, OK, sattr3
+from process import (cpu_seconds, eventually, highest_descriptor, proc_status,
+                     set_limit)
+from rpc import Closed, call, opaque, record, u32, u64
+from servers import Server
+from session import Session, mount_session, portmap_session
 
 
 def open_many(w, count, source):
@@ -39,9 +43,9 @@ def idle(w):
     with w.tcp(source=("127.0.0.67", 0)) as t:
         t.rpc(call(NFS, 3, 0))
     w.answers_in(0.1)
-    before = cpu(w)
+    before = w.cpu()
     time.sleep(1)
-    w.true(cpu(w) - before < 0.1, "idle connections cost time")
+    w.true(w.cpu() - before < 0.1, "idle connections cost time")
     for t in held:
         t.close()
 
@@ -100,15 +104,15 @@ def many_files(w):
     many = c.lookup(w.root(), "many").fh
     handles = []
     for reply in c.transport.pipeline(
-            call(NFS, 3, P3["LOOKUP"], opaque(many) + opaque(str(i)), c.cred)
+            c.message("LOOKUP", opaque(many) + opaque(str(i)))
             for i in range(count)):
         w.equal(reply.status(), OK, "LOOKUP")
         handles.append(reply.rest[4:40])  # with its length
     for reply in c.transport.pipeline(
-            call(NFS, 3, P3["READ"], fh + u64(0) + u32(10), c.cred)
+            c.message("READ", fh + u64(0) + u32(10))
             for fh in handles[::7]):
         w.equal(reply.status(), OK, "READ")
-    c.transport.close()
+    c.close()
     subprocess.run(["rm", "-rf", where], check=True)
 
 
@@ -135,7 +139,7 @@ def large_directory(w):
                 continue
             cookie = int.from_bytes(os.urandom(7), "big") \
                 if cookie == 0 else 0
-        n.transport.close()
+        n.close()
     threads = [threading.Thread(target=lister)
                for _ in range(100 if w.long else 20)]
     for t in threads:
@@ -144,7 +148,7 @@ def large_directory(w):
         slowest.append(w.null_seconds())
     for t in threads:
         t.join()
-    c.transport.close()
+    c.close()
     subprocess.run(["rm", "-rf", where], check=True)
     slowest.sort()
     middle = slowest[len(slowest) // 2]
@@ -175,17 +179,123 @@ def deep_tree(w):
     wide = c.mkdir(root, "wide").fh
     count = 66000 if w.long else 500
     for reply in c.transport.pipeline(
-            call(NFS, 3, P3["MKDIR"], opaque(wide) + opaque(str(i)) +
-                 u32(0) * 6, c.cred) for i in range(count)):
+            c.message("MKDIR", opaque(wide) + opaque(str(i)) + sattr3())
+            for i in range(count)):
         w.among(reply.status(), (OK, MLINK), "MKDIR")
     one = c.create(root, "one").fh
     links = c.mkdir(root, "links").fh
     for reply in c.transport.pipeline(
-            call(NFS, 3, P3["LINK"], opaque(one) + opaque(links) +
-                 opaque(str(i)), c.cred) for i in range(count)):
+            c.message("LINK", opaque(one) + opaque(links) + opaque(str(i)))
+            for i in range(count)):
         w.among(reply.status(), (OK, MLINK), "LINK")
     w.equal(c.getattr(one).attr.nlink, len(os.listdir(w.dir + "/rw/links")) +
             1, "links")
-    c.transport.close()
+    c.close()
     for name in ("deep", "wide", "links", "one"):
         subprocess.run(["rm", "-rf", f"{w.dir}/rw/{name}"], check=True)
+
+
+# ---- descriptors
+
+@case(104, "no descriptor left: accepting rests, others are served, and it "
+      "goes on", own=True)
+def out_of_descriptors(w):
+    with Server(w) as s:
+        worker = s.role("nfsd", "worker")
+        client = s.nfs3(timeout=10)
+        fh = client.lookup(s.root(), "f").fh
+        set_limit(worker, resource.RLIMIT_NOFILE,
+                  highest_descriptor(worker) + 5)
+        held = [s.tcp(source=("127.0.3.1", 0)) for _ in range(40)]
+        for t in held:
+            try:
+                t.send(b"\x80")  # not idle
+            except Closed:
+                pass
+        cpu = cpu_seconds(worker)
+        started = time.monotonic()
+        while time.monotonic() - started < 2:
+            w.equal(client.getattr(fh).status(), OK, "a client that was there")
+            time.sleep(0.05)
+        w.true(cpu_seconds(worker) - cpu < 1, "the loop spins")
+        lines = re.findall("no descriptor left for a connection.*LimitNOFILE",
+                           s.log("nfsd"))
+        w.equal(len(lines), 1, "lines of the log")
+        for t in held:
+            t.close()
+        set_limit(worker, resource.RLIMIT_NOFILE)
+        w.true(eventually(s.works), "a new client")
+        client.close()
+
+
+# ---- memory
+
+def scripted(s, daemon):
+    """What is done while memory runs out; answers do not matter."""
+    if daemon == "nfsd":
+        Session(s).run()
+    else:
+        (mount_session if daemon == "mountd" else portmap_session)(s)
+
+
+def fail_each(w, s, page, daemon, rest):
+    """Every allocation of a session fails, one run for each. (Not those of
+    the start: without memory libc's getpwnam(3) crashes by itself.)"""
+    page.fail(0)
+    scripted(s, daemon)
+    total = page.count()
+    step = 1 if w.long else max(1, total // 40)
+    for number in range(1, total + 1, step):
+        page.fail(number, rest)
+        try:
+            scripted(s, daemon)
+        except Failure as e:
+            raise Failure(f"{daemon}: allocation {number} of {total}"
+                          f"{' and the rest' if rest else ''}: {e}") from None
+        finally:
+            page.fail(0)
+        if not eventually(s.works, 20):
+            raise Failure(f"{daemon}: allocation {number}: not served again")
+    return total
+
+
+@case(110, "memory runs out, at every allocation: served afterwards", own=True)
+def out_of_memory(w):
+    page = Page(w.dir)
+    with Server(w, "{d}/rw 127.0.0.0/8(rw,insecure)\n"
+                "{d}/player 127.0.0.0/8(rw,insecure)", dirs=("player",),
+                daemons=("portmapd", "mountd", "nfsd"), build="faulty",
+                env=page.env, flags={"portmapd": (
+                    "-o", "datagrams-per-second=0")}) as s:
+        os.mkdir(s.dir + "/rw/sub")
+        for daemon in ("portmapd", "mountd", "nfsd"):
+            for rest in (False, True):
+                w.true(fail_each(w, s, page, daemon, rest) > 0,
+                       f"{daemon} allocates nothing")
+        s.settle()
+        s.before = s.snapshot()
+    page.close()
+    address_space(w)
+
+
+def address_space(w):
+    """RLIMIT_AS a little above what there is, and everybody sends much."""
+    with Server(w) as s:
+        worker = s.role("nfsd", "worker")
+        size = proc_status(worker, "VmSize") * 1024
+        set_limit(worker, resource.RLIMIT_AS, size + (8 << 20))
+        held = []
+        for i in range(64):
+            try:
+                t = s.tcp(source=(f"127.0.4.{i + 1}", 0), timeout=1)
+                held.append(t)
+                t.send(u32(0x80000000 | (1 << 20)) + bytes(512 * 1024))
+            except (OSError, Closed):
+                pass
+        w.true("out of memory" in s.log("nfsd"), "there was memory for all")
+        w.true(eventually(lambda: s.serves("nfsd"), 10), "NULL while it is so")
+        for t in held:
+            t.close()
+        set_limit(worker, resource.RLIMIT_AS)
+        w.true(eventually(s.works), "served afterwards")
+        w.equal(s.role("nfsd", "worker"), worker, "the worker")

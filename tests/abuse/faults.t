@@ -18,6 +18,6 @@ BUILD_FAULTY=$(dirname "$(built faulty)")/../faulty
 for p in "$BUILD_OWNED" "$BUILD_FAULTY"; do
 	[ -x "$p/nfsd/nfsd" ] || skip_all "no programs in $p (make check makes them)"
 done
-export BUILD_OWNED BUILD_FAULTY PYTHONDONTWRITEBYTECODE=1
+export BUILD_OWNED BUILD_FAULTY
 # shellcheck disable=SC2086 # a list of numbers
 python3 "$top/tests/abuse/abuse.py" --own ${CASES:-}

@@ -7,9 +7,13 @@ import struct
 import time
 
 import valid_calls
-from harness import FILES, case, eventually
-from wire import (AUTH_SYS, MOUNT, NFS, NOBODY, OK, PMAP, Closed, Reply,
-                  auth_sys, call, opaque, record, u32, u64)
+from harness import FILES, case
+from mount import MOUNT
+from nfs import NFS, OK, UNCHECKED, sattr3
+from pmap import PMAP
+from process import eventually
+from rpc import (AUTH_SYS, NOBODY, Closed, Reply, auth_sys, call, opaque,
+                 record, u32, u64)
 
 MAXIMA = {NFS: (1 << 20) + 4096, MOUNT: 8192, PMAP: 2048}
 VERSIONS = {NFS: 3, MOUNT: 3, PMAP: 2}
@@ -101,8 +105,7 @@ def never_reads(w):
     fh = c.lookup(w.root(), "big").fh
     t = w.tcp()
     t.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    message = record(call(NFS, 3, 6, opaque(fh) + u64(0) + u32(1 << 20),
-                          c.cred))
+    message = record(c.message("READ", opaque(fh) + u64(0) + u32(1 << 20)))
     before = w.snapshot()[1]
     t.sock.settimeout(1)
     sent = 0
@@ -196,7 +199,7 @@ def flavours(w):
     for flavour in (0, 2, 3, 6, 0xFFFFFFFF):
         cred = u32(flavour, 0)
         reply = c.call("CREATE", opaque(w.root()) + opaque(f"fl{flavour}") +
-                       u32(0) + u32(0) * 6, cred=cred)
+                       u32(UNCHECKED) + sattr3(), cred=cred)
         if reply.stat == 1:
             w.equal(reply.reject, 1, f"flavour {flavour}")
             continue
@@ -254,7 +257,7 @@ def read_and_more(w, garbage):
     reply = c.call("READ", opaque(fh) + u64(0) + u32(65536) + garbage)
     w.equal(reply.status(), OK, "READ with trailing garbage")
     w.equal(len(reply.rest), 4 + 88 + 12 + 65536, "length of the reply")
-    c.transport.close()
+    c.close()
 
 
 @case(17, "dirty padding is skipped, our own is zero, booleans are 0 or 1",
@@ -263,7 +266,7 @@ def padding(w):
     c = w.nfs3()
     reply = c.call("LOOKUP", opaque(w.root()) + opaque("f", fill=b"\xff"))
     w.equal(reply.status(), OK, "dirty padding")
-    reply = c.call("READLINK", opaque(c.lookup(w.root(), "link").fh))
+    reply = c.readlink(c.lookup(w.root(), "link").fh)
     w.equal(reply.rest[-4:], b"t\0\0\0", "our padding")
     reply = c.call("SETATTR", opaque(w.root()) + u32(2) + u32(0) * 6)
     w.equal(reply.accept, 4, "boolean 2")

@@ -3,10 +3,12 @@
 import os
 import signal
 
-from harness import FILES, case, eventually
+from harness import FILES, case
+from nfs import (ACCES, BADHANDLE, INVAL, ISDIR, NFS, NOENT, NOTDIR, OK,
+                 STALE, listing)
+from process import eventually
+from rpc import call, opaque, u32
 from servers import Server, refuses_to_start
-from wire import (ACCES, BADHANDLE, INVAL, ISDIR, NFS, NOENT, NOTDIR, OK, STALE,
-                  call, entries3, entries3plus, opaque, u32)
 
 GONE = (BADHANDLE, STALE)
 
@@ -20,30 +22,21 @@ def lengths(w):
     for n in (65, 0xFFFFFFFF):
         reply = c.call("GETATTR", u32(n) + bytes(68))
         w.equal(reply.accept, 4, f"length {n}")
-    c.transport.close()
+    c.close()
 
 
 @case(47, "random handles are BADHANDLE, and cheap")
 def random_handles(w):
     c = w.nfs3()
     count = 1000000 if w.long else 5000
-    started = cpu(w)
+    started = w.cpu()
     for reply in c.transport.pipeline(
-            call(NFS, 3, 1, opaque(os.urandom(32)), c.cred)
+            c.message("GETATTR", opaque(os.urandom(32)))
             for _ in range(count)):
         w.equal(reply.status(), BADHANDLE, "status")
-    each = (cpu(w) - started) / count
-    c.transport.close()
+    each = (w.cpu() - started) / count
+    c.close()
     w.true(each < 2e-5, f"{each * 1e6:.1f} us of CPU each")
-
-
-def cpu(w):
-    ticks = 0
-    for pid in w.snapshot()[0]:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @case(48, "every single bit of a valid handle flipped", remote=FILES)
@@ -55,8 +48,8 @@ def bit_flips(w):
         bad[bit // 8] ^= 1 << bit % 8
         w.equal(c.getattr(bytes(bad)).status(), BADHANDLE, f"v3 bit {bit}")
         w.equal(c2.call("GETATTR", bytes(bad)).status(), STALE, f"v2 {bit}")
-    c.transport.close()
-    c2.transport.close()
+    c.close()
+    c2.close()
 
 
 @case(49, "handles rebuilt with an old tag", remote=FILES)
@@ -67,7 +60,7 @@ def rebuilt(w):
         for mixed in (a[:cut] + b[cut:], b[:cut] + a[cut:]):
             if mixed not in (a, b):
                 w.equal(c.getattr(mixed).status(), BADHANDLE, f"cut {cut}")
-    c.transport.close()
+    c.close()
 
 
 @case(50, "a read-only export's handle under another export's id")
@@ -75,7 +68,7 @@ def other_export_id(w):
     c = w.nfs3()
     fh, other = w.root("ro"), w.root("rw")
     w.equal(c.getattr(fh[:2] + other[2:4] + fh[4:]).status(), BADHANDLE, "id")
-    c.transport.close()
+    c.close()
 
 
 @case(51, "handles last over restarts, and end with their key", own=True)
@@ -83,14 +76,14 @@ def old_handles(w):
     with Server(w) as s:
         c = s.nfs3()
         root, fh = s.root(), c.lookup(s.root(), "f").fh
-        c.transport.close()
+        c.close()
         for daemon in ("nfsd", "mountd"):
             w.equal(s.stop(daemon), 0, f"end of {daemon}")
             s.start(daemon)
         c = s.nfs3()
         w.equal(c.read(fh, 0, 99).bytes, b"content\n", "after a restart")
         w.equal(c.getattr(root).status(), OK, "the root after a restart")
-        c.transport.close()
+        c.close()
         for daemon in ("nfsd", "mountd"):
             s.stop(daemon)
         os.unlink(s.dir + "/key")
@@ -101,7 +94,7 @@ def old_handles(w):
         for old in (root, fh):
             w.among(c.getattr(old).status(), GONE, "after a new key")
         w.true(s.root() != root, "the root has another handle")
-        c.transport.close()
+        c.close()
         s.before = s.snapshot()
 
 
@@ -115,7 +108,7 @@ def inode_reuse(w):
             f.write("new")
         w.among(c.read(fh, 0, 100).status(), GONE, f"round {i}")
         os.unlink(f"{w.dir}/rw/reuse2")
-    c.transport.close()
+    c.close()
 
 
 @case(53, "a file moved out of the export", remote=FILES)
@@ -127,7 +120,7 @@ def moved_out(w):
     status = c.getattr(fh).status()
     w.among(status, (OK,) + GONE, "documented: STALE where supported")
     os.unlink(f"{w.dir}/elsewhere/wander")
-    c.transport.close()
+    c.close()
 
 
 @case(54, "a directory moved out: .. never leads to the new parent",
@@ -152,7 +145,7 @@ def moved_directory(w):
         os.rename(f"{w.dir}/elsewhere/walk", f"{w.dir}/rw/walk")
         os.rmdir(f"{w.dir}/rw/walk/inner")
         os.rmdir(f"{w.dir}/rw/walk")
-        c.transport.close()
+        c.close()
 
 
 @case(55, ".. at the root and at depth 1 is the root", remote=FILES)
@@ -164,7 +157,7 @@ def parents(w):
     sub = c.lookup(root, "sub").fh
     w.equal(c.lookup(sub, "..").attr.fileid, own, "at depth 1")
     w.equal(c.lookup(root, ".").attr.fileid, own, "dot")
-    c.transport.close()
+    c.close()
 
 
 @case(56, "READDIR and READDIRPLUS at the root show nothing above it",
@@ -172,16 +165,14 @@ def parents(w):
 def root_listing(w):
     c = w.nfs3()
     own = c.getattr(w.root()).attr.fileid
-    listed, _ = entries3(c.readdir(w.root()))
-    for name, fileid, _ in listed:
-        if name in (b".", b".."):
-            w.equal(fileid, own, f"fileid of {name!r}")
-    for name, fileid, handle in entries3plus(c.readdirplus(w.root())):
-        if name in (b".", b".."):
-            w.equal(fileid, own, f"fileid of {name!r} with attributes")
-        if name == b".." and handle:
-            w.equal(c.getattr(handle).attr.fileid, own, "handle of ..")
-    c.transport.close()
+    for reply, plus in ((c.readdir(w.root()), False),
+                        (c.readdirplus(w.root()), True)):
+        for e in listing(reply, plus).entries:
+            if e.name in (b".", b".."):
+                w.equal(e.fileid, own, f"fileid of {e.name!r}, plus {plus}")
+            if e.name == b".." and e.fh:
+                w.equal(c.getattr(e.fh).attr.fileid, own, "handle of ..")
+    c.close()
 
 
 @case(57, "a filesystem mounted inside the export is not entered", remote=FILES)
@@ -191,7 +182,7 @@ def inner_mount(w):
     if reply.status() == OK:
         w.among(c.lookup(reply.fh, "foreign").status(),
                 (NOENT, ACCES, STALE), "a file of the other filesystem")
-    c.transport.close()
+    c.close()
 
 
 @case(58, "every operation on every wrong type", remote=FILES)
@@ -213,9 +204,8 @@ def wrong_types(w):
             w.among(c.commit(fh).status(), want, f"COMMIT {kind}")
             w.among(c.setattr(fh, size=0).status(), want, f"truncate {kind}")
         if kind != "link":
-            w.equal(c.call("READLINK", opaque(fh)).status(), INVAL,
-                    f"READLINK {kind}")
-    c.transport.close()
+            w.equal(c.readlink(fh).status(), INVAL, f"READLINK {kind}")
+    c.close()
 
 
 @case(59, "an export that asks for TLS is not served in clear text", own=True)

@@ -1,30 +1,33 @@
 # SPDX-License-Identifier: ISC
-"""The world the abuse cases run in, and the oracle after each (G0).
+"""The world the abuse cases run in, and the oracle after each.
 
-A case is a function with a number from the catalogue of attacks; it asserts
-with the methods of World. After each one the oracle asks: same processes,
-another client served at once, memory and sockets back, nothing outside the
-exports touched, the log not flooded.
+A case is a function with a number, whose row is in README.md; it asserts with
+the methods of World. The oracle asks after each case: same processes, another
+client served at once, memory and sockets back, nothing outside the exports
+touched, the log not flooded.
 """
 import collections
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import time
 import traceback
 
-from wire import (MOUNT, NFS, OK, PMAP, Closed, Datagrams, Nfs2, Nfs3, Stream,
-                  call, mount3)
+import mount
+import rpc
+from mount import MOUNT
+from nfs import NFS, OK, Nfs2, Nfs3
+from pmap import PMAP
+from process import (cpu_seconds, descendants, eventually, links,
+                     proc_status)
+from rpc import Closed, Failed, call
+from tap import Tap
 
-# Every number up to this one has its case.
-LAST_CASE = 121
 CASES = []
 NULL_SECONDS = 0.1
 GROWTH_KIB = 2048
 LOG_LINES = 100
-
 
 FILES = "files"
 Case = collections.namedtuple(
@@ -42,7 +45,7 @@ def case(number, title, long=False, grows=False, remote=False, own=False):
     return mark
 
 
-class Failure(Exception):
+class Failure(Failed):
     """A case did not end as it must."""
 
 
@@ -69,17 +72,25 @@ class World:
     # ---- reaching the server
 
     def tcp(self, prog=NFS, **more):
-        return Stream(self.ports[prog], self.host, **more)
+        return rpc.tcp(self.ports[prog], self.host, **more)
 
     def udp(self, prog=NFS, **more):
-        return Datagrams(self.ports[prog], self.host, **more)
+        return rpc.udp(self.ports[prog], self.host, **more)
+
+    def registry(self):
+        """A connection to the socket by which programs are registered."""
+        return rpc.unix(self.dir + "/run/portmap.sock")
+
+    def mnt(self, path, **more):
+        """The reply to MNT of version 3."""
+        with self.tcp(MOUNT, **more) as t:
+            return mount.mnt(t, path)
 
     def root(self, name="rw"):
         """Root handle of an export of ours, by MOUNT."""
         path = self.export if self.remote else f"{self.dir}/{name}"
         if path not in self.roots:
-            with self.tcp(MOUNT) as t:
-                reply = mount3(t, path)
+            reply = self.mnt(path)
             self.equal(reply.status(), OK, f"MNT {name}")
             self.roots[path] = reply.fh
         return self.roots[path]
@@ -145,24 +156,16 @@ class World:
             pids += descendants(pid)
         return pids
 
+    def cpu(self):
+        """Seconds that all processes have used until now."""
+        return sum(cpu_seconds(pid) for pid in self._all_pids())
+
     def _memory(self):
-        total = 0
-        for pid in self._all_pids():
-            with open(f"/proc/{pid}/status", encoding="ascii") as f:
-                total += sum(int(n) for n in re.findall(
-                    r"RssAnon:\s+(\d+)", f.read()))
-        return total
+        return sum(proc_status(pid, "RssAnon") for pid in self._all_pids())
 
     def _sockets(self):
-        total = 0
-        for pid in self._all_pids():
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                try:
-                    link = os.readlink(f"/proc/{pid}/fd/{fd}")
-                except OSError:
-                    continue
-                total += link.startswith("socket:")
-        return total
+        return sum(link.startswith("socket:") for pid in self._all_pids()
+                   for link in links(pid))
 
     def _log_lines(self):
         total = 0
@@ -196,32 +199,6 @@ class World:
         self.equal(self._sentinels(), self.sentinels, "sentinels")
 
 
-def descendants(pid):
-    """The process and its children, parents first."""
-    found = [pid]
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
-            for child in f.read().split():
-                found += descendants(int(child))
-    return found
-
-
-def eventually(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def missing():
-    """Numbers of the catalogue that have no case, or more than one."""
-    count = collections.Counter(c.number for c in CASES)
-    return [n for n in range(1, LAST_CASE + 1) if count[n] != 1] + \
-        [n for n in count if n > LAST_CASE]
-
-
 def skipped(world, c):
     """Why it is not run, or None."""
     if c.long and not world.long:
@@ -245,7 +222,7 @@ def judge(world, c):
         c.function(world)
         world.verdict(before, c.grows)
         return None
-    except (Failure, Closed, OSError, subprocess.SubprocessError) as error:
+    except (Failed, Closed, OSError, subprocess.SubprocessError) as error:
         where = "".join(
             f"\nat {os.path.basename(frame.filename)}:{frame.lineno} "
             f"{frame.line}"
@@ -255,27 +232,17 @@ def judge(world, c):
 
 def run(world, cases):
     """Runs them in order and prints TAP; returns the exit status."""
-    print(f"{'not ' if missing() else ''}ok 1 - each number from 1 to "
-          f"{LAST_CASE} has one case")
-    passed, failed = int(not missing()), len(missing())
-    for count, c in enumerate(sorted(cases), 2):
+    tap = Tap()
+    for c in sorted(cases):
         name = f"case {c.number}: {c.title}"
         why = skipped(world, c)
         if why:
-            print(f"ok {count} - {name} # skip {why}", flush=True)
+            tap.skip(name, why)
             continue
         started = time.monotonic()
         wrong = judge(world, c)
-        spent = time.monotonic() - started
-        if wrong is None:
-            passed += 1
-            print(f"ok {count} - {name} ({spent:.1f} s)", flush=True)
-            continue
-        failed += 1
-        print(f"not ok {count} - {name}", flush=True)
-        print(f"#   failed: {name}: {wrong}".replace("\n", "\n#   "),
-              file=sys.stderr, flush=True)
-        print("# " + wrong.replace("\n", "\n# "), flush=True)
-    print(f"# {passed} passed, {failed} failed")
-    print(f"1..{len(cases) + 1}")
-    return 1 if failed else 0
+        tap.ok(wrong is None, name, wrong,
+               f" ({time.monotonic() - started:.1f} s)")
+    print(f"# {tap.count - tap.skipped - tap.failed} passed, "
+          f"{tap.failed} failed")
+    return tap.done()

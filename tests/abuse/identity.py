@@ -7,9 +7,10 @@ import threading
 
 from faults import Trouble
 from harness import FILES, case
+from nfs import (ACCES, BLK, CHR, EXCLUSIVE, FIFO, INVAL, NOTSUPP, OK, PERM,
+                 ROFS, SOCK, UNCHECKED, sattr2, sattr3)
+from rpc import AUTH_SYS, auth_sys, opaque, u32
 from servers import Server, refuses_to_start
-from wire import (ACCES, INVAL, NOTSUPP, OK, PERM, ROFS, AUTH_SYS, NFS, call,
-                  opaque, sattr2, u32, auth_sys)
 
 REFUSED = (ACCES, PERM)
 
@@ -26,7 +27,7 @@ def root_squashed(w):
     for name, make in (("q1", lambda: c.create(root, "q1")),
                        ("q2", lambda: c.mkdir(root, "q2")),
                        ("q3", lambda: c.symlink(root, "q3", "t")),
-                       ("q4", lambda: c.mknod(root, "q4", 7))):
+                       ("q4", lambda: c.mknod(root, "q4", FIFO))):
         w.equal(make().status(), OK, name)
         w.equal(owner(w, "rw/" + name)[0], 65534, name)
         (c.rmdir if name == "q2" else c.remove)(root, name)
@@ -36,7 +37,7 @@ def root_squashed(w):
     w.among(c.setattr(private, mode=0o777).status(), REFUSED, "chmod")
     w.equal(c.lookup(c.lookup(root, "hidden").fh, "inner").status(), ACCES,
             "LOOKUP in 0700")
-    c.transport.close()
+    c.close()
 
 
 @case(73, "gid 0, first or in the list, gives nothing of root's group",
@@ -47,7 +48,7 @@ def root_group(w):
         c = w.nfs3(uid=1001, gid=gid, groups=groups)
         fh = c.lookup(w.root(), "rootgroup").fh
         w.equal(c.read(fh, 0, 10).status(), ACCES, f"gid {gid} {groups}")
-        c.transport.close()
+        c.close()
 
 
 @case(74, "uids at the edges: that uid or refused, never root", remote=FILES)
@@ -61,7 +62,7 @@ def edge_uids(w):
         private = c.lookup(w.root(), "private")
         if private.status() == OK:
             w.equal(c.read(private.fh, 0, 9).status(), ACCES, f"uid {uid}")
-        c.transport.close()
+        c.close()
 
 
 @case(75, "below the lowest permitted uid: the anonymous user")
@@ -73,7 +74,7 @@ def lowest_uid(w):
         w.equal(owner(w, export + "/low"), (want, want),
                 f"uid {uid} in {export}")
         os.unlink(f"{w.dir}/{export}/low")
-        c.transport.close()
+        c.close()
     # A minimum that nobody would enforce is refused, not ignored.
     path = w.dir + "/exports.minimum"
     with open(path, "w", encoding="ascii") as f:
@@ -122,8 +123,8 @@ def take_turns(w, s, pid, what, hers):
     w.equal(he.create(s.root(), "turn").status(), OK, f"after {what}")
     w.equal(os.stat(path).st_uid, 1002, f"owner after {what}")
     os.unlink(path)
-    she.transport.close()
-    he.transport.close()
+    she.close()
+    he.close()
 
 
 @case(77, "two users in turn: every file has the right owner", grows=True)
@@ -156,13 +157,13 @@ def alternating(w):
       remote=FILES)
 def no_inheritance(w):
     c = w.nfs3(uid=1001)
-    args = opaque(w.root()) + opaque("inherit") + u32(0) + u32(0) * 6
+    args = opaque(w.root()) + opaque("inherit") + u32(UNCHECKED) + sattr3()
     c.getattr(w.root())
     bad = u32(AUTH_SYS) + opaque(u32(1) + opaque(b"n") + u32(1001))
-    reply = c.transport.rpc(call(NFS, 3, 8, args, cred=bad))
+    reply = c.call("CREATE", args, cred=bad)
     w.equal((reply.stat, reply.reject, reply.why), (1, 1, 1), "BADCRED")
     w.true(not os.path.exists(w.dir + "/rw/inherit"), "it was created")
-    c.transport.close()
+    c.close()
 
 
 @case(79, "owners cannot give files away; others cannot take them",
@@ -176,8 +177,8 @@ def chown(w):
         w.among(other.setattr(fh, **attrs).status(), REFUSED, f"other {attrs}")
     w.equal(owner(w, "rw/mine"), (1001, 1001), "owner")
     c.remove(w.root(), "mine")
-    c.transport.close()
-    other.transport.close()
+    c.close()
+    other.close()
 
 
 @case(80, "set-id bits: the kernel's rules, nothing for strangers",
@@ -192,22 +193,22 @@ def set_id(w):
             w.equal((st.st_uid, stat.S_IFMT(st.st_mode)),
                     (1001, stat.S_IFREG), "owner and type")
             c.remove(w.root(), "sid")
-    c.transport.close()
+    c.close()
 
 
 @case(81, "device nodes are refused, pipes and sockets are not", remote=FILES)
 def nodes(w):
     for uid in (0, 1001):
         c = w.nfs3(uid=uid, gid=uid)
-        for kind in (3, 4):
+        for kind in (BLK, CHR):
             for rdev in ((0, 0), (1, 3), (0xFFFFFFFF, 0xFFFFFFFF)):
                 reply = c.mknod(w.root(), "dev", kind, rdev)
                 w.among(reply.status(), (PERM, ACCES, NOTSUPP, INVAL),
                         f"uid {uid} type {kind} {rdev}")
-        for kind in (6, 7):
+        for kind in (SOCK, FIFO):
             w.equal(c.mknod(w.root(), "node", kind).status(), OK, "pipe")
             c.remove(w.root(), "node")
-        c.transport.close()
+        c.close()
 
 
 @case(82, "the owner writes his 0444 and reads his 0200 file, others do not",
@@ -221,8 +222,8 @@ def owner_override(w):
     w.equal(other.read(fh, 0, 9).status(), ACCES, "other reads 0200")
     w.equal(c.read(fh, 0, 9).bytes, b"mine", "owner reads 0200")
     c.remove(w.root(), "own")
-    c.transport.close()
-    other.transport.close()
+    c.close()
+    other.close()
 
 
 @case(83, "ACLs decide, whatever the mode says", remote=FILES)
@@ -239,8 +240,8 @@ def acls(w):
     subprocess.run(["setfacl", "-m", "u:1001:rw-", path], check=True)
     w.equal(c.write(fh, 0, b"more").status(), OK, "granted by ACL")
     os.unlink(path)
-    c.transport.close()
-    other.transport.close()
+    c.close()
+    other.close()
 
 
 @case(84, "nothing changes on a read-only export")
@@ -254,10 +255,11 @@ def read_only(w):
             ("atime", c.setattr(fh, atime="now")),
             ("WRITE", c.write(fh, 0, b"x")),
             ("CREATE", c.create(root, "n")),
-            ("EXCLUSIVE", c.create(root, "n", how=2, verf=bytes(8))),
+            ("EXCLUSIVE", c.create(root, "n", how=EXCLUSIVE,
+                                   verf=bytes(8))),
             ("MKDIR", c.mkdir(root, "n")),
             ("SYMLINK", c.symlink(root, "n", "t")),
-            ("MKNOD", c.mknod(root, "n", 7)),
+            ("MKNOD", c.mknod(root, "n", FIFO)),
             ("REMOVE", c.remove(root, "f")),
             ("RMDIR", c.rmdir(root, "sub")),
             ("RENAME", c.rename(root, "f", root, "g")),
@@ -268,8 +270,8 @@ def read_only(w):
             ("v2 SETATTR", c2.call("SETATTR", fh + sattr2(mode=0o777)))):
         w.equal(reply.status(), ROFS, what)
     w.equal(c.commit(fh).status(), OK, "COMMIT has nothing to do")
-    c.transport.close()
-    c2.transport.close()
+    c.close()
+    c2.close()
 
 
 @case(85, "10,000 uids against a 0700 directory: ACCES each", remote=FILES)
@@ -277,7 +279,7 @@ def spray(w):
     c = w.nfs3()
     fh = c.lookup(w.root(), "hidden").fh
     for uid in range(2000, 12000 if w.long else 3000):
-        reply = c.transport.rpc(call(
-            NFS, 3, 3, opaque(fh) + opaque("inner"), auth_sys(uid, uid)))
+        reply = c.call("LOOKUP", opaque(fh) + opaque("inner"),
+                       cred=auth_sys(uid, uid))
         w.equal(reply.status(), ACCES, f"uid {uid}")
-    c.transport.close()
+    c.close()

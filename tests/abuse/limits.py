@@ -9,11 +9,14 @@ import subprocess
 import sys
 
 import harness
-from portmapper import unix
-from storage import Moody, limit
+from disks import Moody
+from mount import MOUNT, mnt
+from nfs import NFS, Nfs3
+from pmap import PMAP, register
+from process import eventually, highest_descriptor, set_limit
+from rpc import Closed, Failed, call, opaque, record, u32, u64
 from servers import Server
-from wire import (MOUNT, NFS, PMAP, Closed, auth_sys, call, mount3, opaque,
-                  record, u32, u64)
+from tap import Tap
 
 PROGRAMS = {"portmapd": PMAP, "mountd": MOUNT, "nfsd": NFS}
 
@@ -61,9 +64,8 @@ def unread(s, prog):
     """READs whose data nobody takes."""
     c = s.nfs3()
     fh = c.lookup(s.root(), "big").fh
-    c.transport.close()
-    message = record(call(prog, 3, 6, opaque(fh) + u64(0) + u32(1 << 20),
-                          auth_sys(1001, 1001)))
+    c.close()
+    message = record(c.message("READ", opaque(fh) + u64(0) + u32(1 << 20)))
     held = connect(s, prog, 8, 8)
     for t in held:
         t.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -80,11 +82,10 @@ def datagrams(s, prog):
 
 def no_descriptor(s, prog):
     worker = s.role("nfsd", "worker")
-    top = max(int(n) for n in os.listdir(f"/proc/{worker}/fd"))
-    limit(worker, resource.RLIMIT_NOFILE, top + 2)
+    set_limit(worker, resource.RLIMIT_NOFILE, highest_descriptor(worker) + 2)
     held = connect(s, prog, 8, 1)
     send_all(held, b"\x80")
-    s.after = lambda: limit(worker, resource.RLIMIT_NOFILE)
+    s.after = lambda: set_limit(worker, resource.RLIMIT_NOFILE)
     return held
 
 
@@ -92,16 +93,16 @@ def no_file(s, prog):
     worker = s.role("nfsd", "worker")
     c = s.nfs3()
     fh = c.lookup(s.root(), "f").fh
-    limit(worker, resource.RLIMIT_NOFILE, 3)
+    set_limit(worker, resource.RLIMIT_NOFILE, 3)
     c.read(fh, 0, 9)
-    limit(worker, resource.RLIMIT_NOFILE)
+    set_limit(worker, resource.RLIMIT_NOFILE)
     return [c.transport]
 
 
 def registrations(s, prog):
-    with unix(s.dir + "/run/portmap.sock") as t:
+    with s.registry() as t:
         for i in range(1100):
-            t.rpc(call(prog, 2, 1, u32(400000 + i, 1, 6, 7)))
+            register(t, 400000 + i)
     return []
 
 
@@ -109,19 +110,19 @@ def mounts(s, prog):
     with s.tcp(prog) as t:
         for i in range(70):
             os.makedirs(f"{s.dir}/rw/m{i}", exist_ok=True)
-            mount3(t, f"{s.dir}/rw/m{i}")
+            mnt(t, f"{s.dir}/rw/m{i}")
     return []
 
 
 def hanging(s, prog):
     """More datagrams than can wait for a disk that does not answer."""
-    with s.tcp(MOUNT) as t:
-        fh = mount3(t, s.dir + "/fuse").fh
+    fh = s.mnt(s.dir + "/fuse").fh
     s.fuse.mood("hang")
     with s.udp(prog) as t:
+        c = Nfs3(t)
         for i in range(9000):
-            t.send(call(prog, 3, 1, opaque(fh), auth_sys(1001, 1001), xid=i))
-    harness.eventually(lambda: "wait for a disk" in s.log("nfsd"))
+            t.send(c.message("GETATTR", opaque(fh), xid=i))
+    eventually(lambda: "wait for a disk" in s.log("nfsd"))
     s.fuse.mood("")
     return []
 
@@ -192,7 +193,7 @@ def reach(world, daemon, flags, line, act):
         with Moody(s.dir + "/fuse") as s.fuse, s:
             s.after = lambda: None
             held = act(s, PROGRAMS[daemon])
-            harness.eventually(lambda: re.search(line, s.log(daemon)), 15)
+            eventually(lambda: re.search(line, s.log(daemon)), 15)
             s.after()
             for t in held:
                 t.close()
@@ -204,23 +205,15 @@ def reach(world, daemon, flags, line, act):
 
 
 def main():
-    world = harness.World(dict(os.environ))
-    failed = 0
-    for count, (daemon, name, (flags, line), act) in enumerate(ROWS, 1):
+    world, tap = harness.World(dict(os.environ)), Tap()
+    for daemon, name, (flags, line), act in ROWS:
         try:
             lines, why = reach(world, daemon, flags, line, act), ""
-        except (harness.Failure, Closed, OSError) as e:
+        except (Failed, Closed, OSError) as e:
             lines, why = 0, f"{type(e).__name__}: {e}"
-        good = lines == 1
-        failed += not good
-        print(f"{'' if good else 'not '}ok {count} - {daemon}: {name}",
-              flush=True)
-        if not good:
-            text = f"{daemon}: {name}: {lines} lines like \"{line}\" {why}"
-            print(f"#   failed: {text}", file=sys.stderr, flush=True)
-            print(f"# {text}", flush=True)
-    print(f"1..{len(ROWS)}")
-    return 1 if failed else 0
+        tap.ok(lines == 1, f"{daemon}: {name}",
+               f"{lines} lines like \"{line}\" {why}")
+    return tap.done()
 
 
 if __name__ == "__main__":

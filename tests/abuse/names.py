@@ -5,8 +5,9 @@ import threading
 import time
 
 from harness import FILES, case
-from wire import (ACCES, EXIST, INVAL, NAMETOOLONG, NOENT, NOTDIR, NOTEMPTY,
-                  OK, PERM, STALE, XDEV, Closed, entries3, opaque, sattr2, u32)
+from nfs import (ACCES, EXIST, FIFO, INVAL, LNK, NAMETOOLONG, NOENT, NOTDIR,
+                 NOTEMPTY, OK, PERM, STALE, XDEV, listing, sattr2)
+from rpc import Closed, opaque, u32
 
 BAD_NAMES = (b"", b".", b"..", b"a/b", b"a\0b", b"/etc/passwd", b"../x")
 
@@ -17,7 +18,7 @@ def lookup_paths(w):
     for name in (b"sub/f", b"../outside", b"/etc/passwd", b"", b"..."):
         reply = c.lookup(w.root(), name)
         w.among(reply.status(), (ACCES, NOENT, INVAL), repr(name))
-    c.transport.close()
+    c.close()
 
 
 @case(61, "a name with NUL is refused, not cut", remote=FILES)
@@ -26,7 +27,7 @@ def nul_names(w):
     w.among(c.lookup(w.root(), b"f\0x").status(), (INVAL, ACCES), "LOOKUP")
     w.among(c.create(w.root(), b"g\0x").status(), (INVAL, ACCES), "CREATE")
     w.true(not os.path.exists(w.dir + "/rw/g"), "the name was cut")
-    c.transport.close()
+    c.close()
 
 
 @case(62, "names of 255, 256, 4,000 and 2^32-1 bytes", remote=FILES)
@@ -39,7 +40,7 @@ def name_lengths(w):
         w.equal(reply.status(), NAMETOOLONG, str(n))
     reply = c.call("LOOKUP", opaque(w.root()) + u32(0xFFFFFFFF) + b"abcd")
     w.equal(reply.accept, 4, "2^32-1")
-    c.transport.close()
+    c.close()
 
 
 @case(63, "bad names in every name-taking procedure change nothing",
@@ -54,7 +55,7 @@ def bad_names(w):
                 ("CREATE", c.create(root, name)),
                 ("MKDIR", c.mkdir(root, name)),
                 ("SYMLINK", c.symlink(root, name, "t")),
-                ("MKNOD", c.mknod(root, name, 7)),
+                ("MKNOD", c.mknod(root, name, FIFO)),
                 ("REMOVE", c.remove(root, name)),
                 ("RMDIR", c.rmdir(root, name)),
                 ("RENAME from", c.rename(root, name, root, "zz")),
@@ -72,8 +73,8 @@ def bad_names(w):
                                       opaque("zz")))):
             w.true(reply.status() not in (OK, None), f"{what} {name!r}")
     w.equal(sorted(os.listdir(w.dir + "/rw")), before, "directory")
-    c.transport.close()
-    c2.transport.close()
+    c.close()
+    c2.close()
 
 
 @case(64, "any other bytes are stored and listed exactly")
@@ -82,12 +83,11 @@ def odd_names(w):
     names = [b"\xff\xfe", b"new\nline", b"\x01\x02\x7f", b"%s%n", b"\xc3("]
     for name in names:
         w.equal(c.create(w.root("all"), name).status(), OK, repr(name))
-    listed, _ = entries3(c.readdir(w.root("all")))
-    have = {n for n, _, _ in listed}
+    have = {e.name for e in listing(c.readdir(w.root("all"))).entries}
     for name in names:
         w.true(name in have, f"{name!r} is not listed")
         w.equal(c.remove(w.root("all"), name).status(), OK, repr(name))
-    c.transport.close()
+    c.close()
 
 
 @case(65, "RENAME into itself, over the full, onto itself, across exports")
@@ -107,7 +107,7 @@ def renames(w):
         os.rmdir(f"{w.dir}/rw/{path}")
     os.unlink(f"{w.dir}/rw/full/x")
     os.rmdir(f"{w.dir}/rw/full")
-    c.transport.close()
+    c.close()
 
 
 @case(66, "LINK of a directory, across exports, of what one may not read")
@@ -121,7 +121,7 @@ def links(w):
     private = c.lookup(root, "private").fh
     w.among(c.link(private, root, "hard").status(), (PERM, ACCES), "private")
     w.true(not os.path.lexists(w.dir + "/rw/hard"), "a link was made")
-    c.transport.close()
+    c.close()
 
 
 @case(67, "symbolic link targets of every length", remote=FILES)
@@ -137,7 +137,7 @@ def targets(w):
             c.remove(w.root(), name)
     reply = c.symlink(w.root(), "slnul", b"a\0b")
     w.true(reply.status() != OK, "a target with NUL")
-    c.transport.close()
+    c.close()
 
 
 @case(68, "links to / and /etc and ../.. are never followed", remote=FILES)
@@ -147,14 +147,14 @@ def followed(w):
     for i, target in enumerate(("/", "/etc", "../..", w.dir + "/outside")):
         name = f"ln{i}"
         fh = c.symlink(root, name, target).fh
-        w.equal(c.getattr(fh).attr.type, 5, "type")
+        w.equal(c.getattr(fh).attr.type, LNK, "type")
         w.equal(c.lookup(fh, "passwd").status(), NOTDIR, "LOOKUP")
         w.equal(c.read(fh, 0, 10).status(), INVAL, "READ")
         w.equal(c.write(fh, 0, b"x").status(), INVAL, "WRITE")
         w.equal(c.readdir(fh).status(), NOTDIR, "READDIR")
         w.true(c.setattr(fh, mode=0o777).status() is not None, "SETATTR")
         c.remove(root, name)
-    c.transport.close()
+    c.close()
 
 
 def race(w, swap, unswap):
@@ -163,7 +163,7 @@ def race(w, swap, unswap):
     trouble = []
 
     def client(number):
-        c = w.nfs3(uid=1001)
+        c = w.nfs3(uid=1001, timeout=60)
         while time.monotonic() < end:
             try:
                 found = c.lookup(w.root(), "racing")
@@ -171,15 +171,15 @@ def race(w, swap, unswap):
                     continue
                 name = f"r{number}"
                 made = c.create(found.fh, name)
-                if made.status() == OK and hasattr(made, "fh"):
+                if made.status() == OK and made.fh:
                     c.write(made.fh, 0, b"x" * 64)
                     c.setattr(made.fh, mode=0o666)
                 c.remove(found.fh, name)
                 c.setattr(found.fh, mode=0o777)
-            except Closed:
-                trouble.append("closed")
+            except (Closed, OSError) as e:
+                trouble.append(repr(e))
                 return
-        c.transport.close()
+        c.close()
 
     threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
     for t in threads:
@@ -241,5 +241,5 @@ def removed_open(w):
     w.true(reply.status() == STALE or reply.bytes == b"first",
            reply.describe())
     b.remove(root, "open1")
-    a.transport.close()
-    b.transport.close()
+    a.close()
+    b.close()

@@ -3,35 +3,31 @@
 import os
 import signal
 import socket
-import struct
 import subprocess
 import time
 
-from harness import case, eventually
-from wire import (MOUNT, NFS, PMAP, Closed, Stream, call, opaque, record,
-                  u32)
+from harness import case
+from mount import MOUNT
+from nfs import NFS
+from pmap import (GETADDR, GETPORT, PMAP, SET, TCP, UNSET, dump, register,
+                  rpcb)
+from process import as_user, eventually
+from rpc import Closed, call, opaque, record, u32, udp
 
-RPCB = u32(100003, 3) + opaque("tcp") + opaque("") + opaque("")
+RPCB = rpcb(NFS, 3, "tcp")
+FORWARD = u32(NFS, 3, 0) + opaque(b"")
 QUERIES = {
-    (2, 0): b"", (2, 3): u32(100003, 3, 6, 0), (2, 4): b"",
-    (2, 5): u32(100003, 3, 0) + opaque(b""),
-    (3, 3): RPCB, (3, 4): b"", (3, 5): u32(100003, 3, 0) + opaque(b""),
-    (3, 6): b"", (3, 7): opaque("127.0.0.1.0.111"),
-    (4, 3): RPCB, (4, 4): b"", (4, 5): u32(100003, 3, 0) + opaque(b""),
-    (4, 9): RPCB, (4, 10): u32(100003, 3, 0) + opaque(b""),
-    (4, 11): RPCB, (4, 12): b"",
+    (2, 0): b"", (2, 3): u32(NFS, 3, TCP, 0), (2, 4): b"", (2, 5): FORWARD,
+    (3, 3): RPCB, (3, 4): b"", (3, 5): FORWARD, (3, 6): b"",
+    (3, 7): opaque("127.0.0.1.0.111"),
+    (4, 3): RPCB, (4, 4): b"", (4, 5): FORWARD, (4, 9): RPCB,
+    (4, 10): FORWARD, (4, 11): RPCB, (4, 12): b"",
 }
 
 
-def dump(w):
-    """The table of version 2, as a set of (program, version, proto, port)."""
+def table(w):
     with w.tcp(PMAP) as t:
-        data = t.rpc(call(PMAP, 2, 4)).rest
-    found = set()
-    while struct.unpack(">I", data[:4])[0]:
-        found.add(struct.unpack(">IIII", data[4:20]))
-        data = data[20:]
-    return found
+        return dump(t)
 
 
 @case(22, "no datagram from another machine is answered 1.5 times as large")
@@ -52,13 +48,9 @@ def ratios(address):
     worst = (0.0, None)
     for (vers, proc), args in QUERIES.items():
         message = call(PMAP, vers, proc, args)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            s.settimeout(0.3)
-            s.sendto(message, (address, 111))
-            try:
-                size = len(s.recv(65536))
-            except socket.timeout:
-                size = 0
+        with udp(111, address) as t:
+            t.send(message)
+            size = len(t.receive_raw() or b"")
         worst = max(worst, (size / len(message), f"v{vers} {proc}"))
     print("within" if worst[0] <= 1.5 else worst)
 
@@ -85,15 +77,13 @@ def callit(w):
 
 @case(24, "SET and UNSET over the network are false, from anywhere")
 def set_by_network(w):
-    before = dump(w)
+    before = table(w)
+    forged = rpcb(300019, 1, "tcp", "127.0.0.1.30.97", "superuser")
     for source in (None, ("127.0.0.1", 777), ("127.0.0.5", 888)):
         for vers, set_args, unset_args in (
-                (2, u32(300019, 1, 6, 7777), u32(100003, 3, 6, 0)),
-                (3, u32(300019, 1) + opaque("tcp") +
-                 opaque("127.0.0.1.30.97") + opaque("superuser"), RPCB),
-                (4, u32(300019, 1) + opaque("tcp") +
-                 opaque("127.0.0.1.30.97") + opaque("superuser"), RPCB)):
-            for proc, args in ((1, set_args), (2, unset_args)):
+                (2, u32(300019, 1, TCP, 7777), u32(NFS, 3, TCP, 0)),
+                (3, forged, RPCB), (4, forged, RPCB)):
+            for proc, args in ((SET, set_args), (UNSET, unset_args)):
                 with w.udp(PMAP, source=source) as t:
                     reply = t.rpc(call(PMAP, vers, proc, args))
                     w.true(reply.accept != 0 or reply.status() == 0,
@@ -102,38 +92,13 @@ def set_by_network(w):
                     reply = t.rpc(call(PMAP, vers, proc, args))
                     w.true(reply.accept != 0 or reply.status() == 0,
                            f"v{vers} {proc} over TCP: {reply.describe()}")
-    w.equal(dump(w), before, "table")
-
-
-def unix(path):
-    """A connection to the registration socket."""
-    t = Stream.__new__(Stream)
-    t.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    t.sock.settimeout(5)
-    t.sock.connect(path)
-    t.buffer = b""
-    return t
-
-
-def as_user(uid, action):
-    """Runs action in a child as that user; its truth is the result."""
-    child = os.fork()
-    if child == 0:
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-        try:
-            os._exit(0 if action() else 1)
-        except Exception:  # pylint: disable=broad-except
-            os._exit(2)
-    return os.waitpid(child, 0)[1] == 0
+    w.equal(table(w), before, "table")
 
 
 def set_program(w, program):
     def attempt():
-        with unix(w.dir + "/run/portmap.sock") as t:
-            reply = t.rpc(call(PMAP, 2, 1, u32(program, 9, 6, 7777)))
-            return reply.accept == 0 and reply.status() == 1
+        with w.registry() as t:
+            return register(t, program, 9).status() == 1
     return attempt
 
 
@@ -143,7 +108,7 @@ def set_by_user(w):
     w.true(not as_user(902, set_program(w, 100003)), "mountd for nfs")
     w.true(not as_user(903, set_program(w, 100005)), "nfsd for mount")
     w.true(as_user(902, set_program(w, 100005)), "mountd for mount")
-    w.true(eventually(lambda: not any(v == 9 for _, v, _, _ in dump(w)), 0.5),
+    w.true(eventually(lambda: not any(v == 9 for _, v, _, _ in table(w)), 0.5),
            "entries outlive their connection")
 
 
@@ -152,18 +117,18 @@ def killed_registrant(w):
     ready, told = os.pipe()
     child = os.fork()
     if child == 0:
-        t = unix(w.dir + "/run/portmap.sock")
-        t.rpc(call(PMAP, 2, 1, u32(300026, 1, 6, 7777)))
+        t = w.registry()
+        register(t, 300026)
         os.write(told, b"x")
         time.sleep(60)
         os._exit(0)
     os.read(ready, 1)
-    w.true((300026, 1, 6, 7777) in dump(w), "registered")
+    entry = (300026, 1, TCP, 7777)
+    w.true(entry in table(w), "registered")
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     started = time.monotonic()
-    w.true(eventually(lambda: (300026, 1, 6, 7777) not in dump(w), 1),
-           "still there")
+    w.true(eventually(lambda: entry not in table(w), 1), "still there")
     w.true(time.monotonic() - started < 0.5, "took too long")
     os.close(ready)
     os.close(told)
@@ -171,45 +136,43 @@ def killed_registrant(w):
 
 @case(27, "a second registration is refused while the first lives")
 def second_registration(w):
-    args = u32(300027, 1, 6, 7777)
-    with unix(w.dir + "/run/portmap.sock") as first:
-        w.equal(first.rpc(call(PMAP, 2, 1, args)).status(), 1, "first")
-        with unix(w.dir + "/run/portmap.sock") as second:
-            w.equal(second.rpc(call(PMAP, 2, 1, u32(300027, 1, 6, 8888)))
-                    .status(), 0, "second")
+    with w.registry() as first:
+        w.equal(register(first, 300027).status(), 1, "first")
+        with w.registry() as second:
+            w.equal(register(second, 300027, port=8888).status(), 0, "second")
 
     def again():
-        with unix(w.dir + "/run/portmap.sock") as third:
-            return third.rpc(call(PMAP, 2, 1, args)).status() == 1
+        with w.registry() as third:
+            return register(third, 300027).status() == 1
     w.true(eventually(again, 1), "after the first died")
 
 
 @case(28, "strings of 10^8 and 2^32-1 bytes: GARBAGE_ARGS, no memory")
 def string_bombs(w):
     for length in (10 ** 8, 0xFFFFFFFF):
-        bomb = u32(100003, 3, length) + bytes(40)
+        bomb = u32(NFS, 3, length) + bytes(40)
         with w.tcp(PMAP) as t:
             for _ in range(1000):
-                w.equal(t.rpc(call(PMAP, 3, 3, bomb)).accept, 4, "accept")
+                w.equal(t.rpc(call(PMAP, 3, GETADDR, bomb)).accept, 4, "accept")
 
 
 @case(29, "registrations are capped")
 def many_registrations(w):
-    with unix(w.dir + "/run/portmap.sock") as t:
+    with w.registry() as t:
         refused = 0
         for i in range(100000):
-            if t.rpc(call(PMAP, 2, 1, u32(400000 + i, 1, 6, 7))).status() != 1:
+            if register(t, 400000 + i).status() != 1:
                 refused += 1
                 if refused > 10:
                     break
     w.true(refused > 10, "100,000 registrations were taken")
     w.true(eventually(
-        lambda: not any(p >= 400000 for p, _, _, _ in dump(w)), 2), "left")
+        lambda: not any(p >= 400000 for p, _, _, _ in table(w)), 2), "left")
 
 
 @case(30, "a flood of GETPORT: TCP queries still served")
 def flood(w):
-    message = call(PMAP, 2, 3, u32(100003, 3, 6, 0))
+    message = call(PMAP, 2, GETPORT, u32(NFS, 3, TCP, 0))
     socks = [w.udp(PMAP, source=(f"127.0.{i // 250 + 1}.{i % 250 + 1}", 0))
              for i in range(1000 if w.long else 100)]
     spans, end = [], time.monotonic() + (20 if w.long else 2)
@@ -233,9 +196,8 @@ def bad_netids(w):
         for uaddr in ("", "....", "999.1.1.1.1.1", "fe80::1%eth0.0.1", "%n"):
             with w.tcp(PMAP) as t:
                 for vers in (3, 4):
-                    reply = t.rpc(call(
-                        PMAP, vers, 3, u32(100003, 3) + opaque(netid) +
-                        opaque(uaddr) + opaque("")))
+                    reply = t.rpc(call(PMAP, vers, GETADDR,
+                                       rpcb(NFS, 3, netid, uaddr)))
                     w.true(reply.stat == 0, reply.describe())
 
 

@@ -3,12 +3,13 @@
 import os
 
 from harness import FILES, case
-from wire import EXIST, NFS, NOENT, OK, P3, auth_sys, call, opaque, sattr3, u32
+from nfs import EXIST, GUARDED, NOENT, OK, Nfs3, sattr3
+from rpc import opaque, u32
 
 
 def make(w, name, xid, uid=1001):
-    return call(NFS, 3, P3["MKDIR"], opaque(w.root()) + opaque(name) +
-                sattr3(mode=0o755), auth_sys(uid, uid), xid=xid)
+    return Nfs3(None, uid, uid).message("MKDIR", opaque(w.root()) + opaque(
+        name) + sattr3(mode=0o755), xid=xid)
 
 
 @case(98, "the same xid with other arguments is executed", remote=FILES)
@@ -39,10 +40,6 @@ def other_callers(w):
 def repeats(w):
     root = w.root()
     c = w.nfs3()
-    cred = auth_sys(1001, 1001)
-
-    def message(name, args, xid):
-        return call(NFS, 3, P3[name], args, cred, xid=xid)
     for kind, transport in (("udp", w.udp()), ("tcp", w.tcp())):
         base = 1000 if kind == "udp" else 2000
         c.create(root, "r1")
@@ -56,16 +53,16 @@ def repeats(w):
                 ("RENAME", place + opaque("r2") + place + opaque("r3")),
                 ("REMOVE", place + opaque("r3")),
                 ("REMOVE", place + opaque("rl")),
-                ("CREATE", place + opaque("rx") + u32(1) + sattr3()),
+                ("CREATE", place + opaque("rx") + u32(GUARDED) + sattr3()),
                 ("REMOVE", place + opaque("rx")))):
-            first = transport.rpc(message(name, args, base + i))
-            again = transport.rpc(message(name, args, base + i))
+            first = transport.rpc(c.message(name, args, xid=base + i))
+            again = transport.rpc(c.message(name, args, xid=base + i))
             w.equal((first.status(), again.status()), (OK, OK),
                     f"{name} over {kind}")
             w.equal(again.rest, first.rest, f"bytes of {name} over {kind}")
         c.remove(root, "r1")
         transport.close()
-    c.transport.close()
+    c.close()
 
 
 @case(101, "a million xids: bounded, and another client's entry survives",
@@ -76,12 +73,12 @@ def many_xids(w):
     with w.udp(source=("127.0.0.4", 0)) as quiet:
         w.equal(quiet.rpc(kept).status(), OK, "first")
         before = w.snapshot()[1]
-        with w.tcp(source=("127.0.0.5", 0)) as t:
-            args = opaque(w.root()) + opaque("none")
-            cred = auth_sys(1001, 1001)
-            for reply in t.pipeline(call(NFS, 3, P3["REMOVE"], args, cred,
-                                         xid=i) for i in range(count)):
-                w.equal(reply.status(), NOENT, "REMOVE")
+        c = w.nfs3(source=("127.0.0.5", 0))
+        args = opaque(w.root()) + opaque("none")
+        for reply in c.transport.pipeline(
+                c.message("REMOVE", args, xid=i) for i in range(count)):
+            w.equal(reply.status(), NOENT, "REMOVE")
+        c.close()
         w.true(w.snapshot()[1] - before < 16384, "memory grew")
         w.equal(quiet.rpc(kept).status(), OK, "still remembered")
     os.rmdir(w.dir + "/rw/d101")
@@ -90,9 +87,9 @@ def many_xids(w):
 @case(102, "a long reply is whole, the first time and the second", remote=FILES)
 def long_reply(w):
     name = "l" * 250
-    message = call(NFS, 3, P3["CREATE"], opaque(w.root()) + opaque(name) +
-                   u32(1) + sattr3(), auth_sys(1001, 1001), xid=102)
     with w.udp() as t:
+        message = Nfs3(t).message("CREATE", opaque(w.root()) + opaque(name) +
+                                  u32(GUARDED) + sattr3(), xid=102)
         first, second = t.rpc(message), t.rpc(message)
     w.equal(first.status(), OK, "first")
     w.among(second.status(), (OK, EXIST), "second")

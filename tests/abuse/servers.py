@@ -7,8 +7,12 @@ import shutil
 import subprocess
 import time
 
-from harness import Failure, World, descendants, eventually
-from wire import MOUNT, NFS, OK, PMAP, Closed, Nfs3, call
+from harness import Failure, World
+from mount import MOUNT
+from nfs import NFS, OK
+from pmap import PMAP
+from process import descendants, eventually
+from rpc import Closed, call
 
 PORTS = {"portmapd": 1111, "mountd": 21048, "nfsd": 12049}
 PROGRAMS = {"portmapd": (PMAP, 2), "mountd": (MOUNT, 3), "nfsd": (NFS, 3)}
@@ -135,12 +139,12 @@ class Server(World):
         try:
             if not all(self.serves(d) for d in self.daemons):
                 return False
-            c = Nfs3(self.tcp(NFS, timeout=2))
+            c = self.nfs3(timeout=2)
             try:
                 self.roots.clear()
                 return c.lookup(self.root(), "f").status() == OK
             finally:
-                c.transport.close()
+                c.close()
         except (OSError, Closed, Failure):
             return False
 
@@ -202,12 +206,6 @@ class Server(World):
             if bad:
                 self.show_logs(200)
             self.equal(bad, [], f"log of {daemon}")
-
-
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def refuses_to_start(world, daemon, flags, wrap=()):

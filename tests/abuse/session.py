@@ -5,12 +5,11 @@ import os
 import socket
 
 from harness import Failure
-from wire import (EXIST, MOUNT, NFS, OK, PMAP, Closed, Nfs2, Nfs3, auth_sys,
-                  call, opaque, sattr2, u32)
+from mount import MOUNT
+from nfs import EXIST, NFS, OK, STATUS_NAMES, Nfs2, Nfs3, sattr2
+from pmap import PMAP, TCP, rpcb
+from rpc import Closed, auth_sys, call, opaque, u32
 
-# RFC 1813, 2.6; of version 2 a part.
-STATUSES = {0, 1, 2, 5, 6, 13, 17, 18, 19, 20, 21, 22, 27, 28, 30, 31, 63, 66,
-            69, 70, 71, 10001, 10002, 10003, 10004, 10005, 10006, 10007, 10008}
 DATA = b"promised data " * 300
 
 
@@ -47,7 +46,7 @@ class Session:
                 raise Failure(f"{step}: no answer") from None
             status = reply.status()
             if reply.stat == 0 and reply.accept == 0 and \
-                    status is not None and status not in STATUSES:
+                    status is not None and status not in STATUS_NAMES:
                 raise Failure(f"{step}: status {status}")
             self.answers[step] = status
             return reply
@@ -129,8 +128,8 @@ class Session:
             if whole and stable:
                 self.promise(wrote, f"WRITE {name}", lambda n=name:
                              self.contents(n) == DATA)
-            elif whole and done is not None and \
-                    done.rest[-8:] == wrote.verf3:
+            elif whole and done is not None and done.status() == OK and \
+                    done.verf3 == wrote.verf3:
                 self.promise(done, f"COMMIT {name}", lambda n=name:
                              self.contents(n) == DATA)
             if self.cold:
@@ -158,7 +157,7 @@ class Session:
         made = self.v3("SYMLINK", "symlink", here, "s", "target")
         self.promise(made, "SYMLINK", lambda: there("s"))
         if getattr(made, "fh", None):
-            self.v3("READLINK", "call", "READLINK", opaque(made.fh))
+            self.v3("READLINK", "readlink", made.fh)
         self.promise(self.v3("MKNOD", "mknod", here, "p", 7), "MKNOD",
                      lambda: there("p"))
         one = self.v3("CREATE one", "create", here, "one")
@@ -238,9 +237,9 @@ def mount_session(server):
 
 def portmap_session(server):
     """Questions of all three versions."""
-    rpcb = u32(100003, 3) + opaque("tcp") + opaque("") + opaque("")
+    place = rpcb(NFS, 3, "tcp")
     for vers, proc, args in (
             (2, 0, b""), (2, 1, u32(300097, 1, 6, 7)), (2, 4, b""),
-            (2, 3, u32(100003, 3, 6, 0)), (3, 3, rpcb), (4, 9, rpcb),
-            (4, 4, b""), (4, 11, rpcb), (4, 12, b"")):
+            (2, 3, u32(NFS, 3, TCP, 0)), (3, 3, place), (4, 9, place),
+            (4, 4, b""), (4, 11, place), (4, 12, b"")):
         quick(server, PMAP, vers, proc, args)

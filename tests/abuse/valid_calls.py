@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: ISC
 """A valid call of every procedure, for cutting and mutating."""
-from wire import MOUNT, NFS, P2, P3, PMAP, opaque, sattr2, sattr3, u32, u64
+
+from mount import MOUNT
+from nfs import NFS, P2, P3, sattr2, sattr3
+from pmap import CALLIT, PMAP, TCP, rpcb
+from rpc import opaque, u32, u64
 
 
 def every(w, harmless=False):
@@ -13,17 +17,16 @@ def every(w, harmless=False):
     yield from nfs3(opaque(root))
     yield from nfs2(root)
     if not harmless:
-        yield PMAP, 2, 5, u32(100003, 3, 0) + opaque(b"1234")
+        yield PMAP, 2, CALLIT, u32(NFS, 3, 0) + opaque(b"1234")
 
 
 def portmap():
-    mapping = u32(100003, 3, 6, 2049)
+    mapping = u32(NFS, 3, TCP, 2049)
     for proc in (1, 2, 3):
         yield PMAP, 2, proc, mapping
-    rpcb = u32(100003, 3) + opaque("tcp") + opaque("") + opaque("")
     for vers in (3, 4):
         for proc in (1, 2, 3):
-            yield PMAP, vers, proc, rpcb
+            yield PMAP, vers, proc, rpcb(NFS, 3, "tcp")
     yield PMAP, 3, 7, opaque("127.0.0.1.8.1")
 
 

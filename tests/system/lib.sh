@@ -22,6 +22,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 O=${O:-$top}
 case $O in /*) ;; *) O=$(cd "$top" && cd "$O" && pwd) ;; esac
 export O top PATH="$PATH:/usr/sbin:/sbin"
+# The Python client that all tests share; no compiled files in the tree.
+export PYTHONPATH=$top/tests/lib PYTHONDONTWRITEBYTECODE=1
 
 _tests=0
 _failed=0

@@ -9,13 +9,12 @@ import signal
 import socket
 import struct
 import threading
-import time
 
 from harness import Failure, case
-from nfs import JUKEBOX, OK, Nfs3
+from nfs import OK, HardMount
 from pmap import register
 from process import as_user, descendants, eventually, links
-from rpc import Closed
+from rpc import Failed
 from servers import Server
 
 PIDFD_GETFD = 438
@@ -221,47 +220,31 @@ class Writer(threading.Thread):
 
     def __init__(self, server):
         super().__init__()
-        self.server, self.root = server, server.root()
+        self.root = server.root()
+        self.mounted = HardMount(lambda: server.nfs3(timeout=3), 60)
         self.stopping = threading.Event()
-        self.done, self.wrong, self.transport = 0, [], None
-
-    def ask(self, action):
-        """The reply, however long it takes; a repeat counts as the first."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            try:
-                if self.transport is None:
-                    self.transport = self.server.tcp(timeout=3)
-                reply = action(Nfs3(self.transport))
-                if reply.status() != JUKEBOX:
-                    return reply
-            except (OSError, Closed):
-                if self.transport is not None:
-                    self.transport.close()
-                self.transport = None
-                self.stopping.wait(0.05)
-        raise Failure("no answer for a minute")
+        self.done, self.wrong = 0, []
 
     def run(self):
+        ask = self.mounted.ask
         try:
             # A reply lacks the handle when the broker is away.
-            fh = self.ask(lambda c: c.create(self.root, "load")).fh or \
-                self.ask(lambda c: c.lookup(self.root, "load")).fh
+            fh = ask(lambda c: c.create(self.root, "load")).fh or \
+                ask(lambda c: c.lookup(self.root, "load")).fh
             while not self.stopping.is_set():
                 data = struct.pack(">Q", self.done) * 512
                 at = self.done % 64 * 4096
-                for reply in (self.ask(lambda c: c.write(fh, at, data)),
-                              self.ask(lambda c: c.read(fh, at, 4096))):
+                for reply in (ask(lambda c: c.write(fh, at, data)),
+                              ask(lambda c: c.read(fh, at, 4096))):
                     if reply.status() != OK:
                         self.wrong.append(reply.describe())
                 if reply.status() == OK and reply.bytes != data:
                     self.wrong.append(f"block {self.done} is another")
                 self.done += 1
-        except (Failure, AttributeError) as e:
+        except (Failed, AttributeError) as e:
             self.wrong.append(str(e))
         finally:
-            if self.transport is not None:
-                self.transport.close()
+            self.mounted.close()
 
 
 def kill_roles(w, s):

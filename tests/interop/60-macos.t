@@ -16,7 +16,7 @@ while read -r what text; do
 	ok $? "$text"
 done < <(python3 "$top/tests/interop/macos.py" "$T/x" 2>"$T/macos.err" || echo fail 'the client ended early')
 [ ! -s "$T/macos.err" ] || diag "$(cat "$T/macos.err")"
-nfs() { python3 "$top/tests/system/nfs.py" -u 1001 "$@"; }
+nfs() { "$top/tests/lib/nfs_call.py" -u 1001 "$@"; }
 like "$(nfs mnt "$T/closed")" ACCES 'without insecure a high port is refused'
 like "$(nfs -s 901 mnt "$T/closed")" '^[0-9a-f]{64}$' 'with resvport it mounts'
 done_testing

@@ -13,17 +13,21 @@ maxcount of its read size, and begins a listing with the verifier of the last
 one; names are decomposed (NFD). Calls come from a plain user in 16 groups.
 """
 import os
-import struct
 import sys
 import unicodedata
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "system"))
-from nfs import Client, Failed, Reply, opaque  # noqa: E402
+import mount
+import pmap
+from mount import MOUNT
+from nfs import (EXCLUSIVE, EXIST, NFS, NOENT, OK, PORT, STATUS_NAMES,
+                 TIMEOUT, UNCHECKED, UNSTABLE, Nfs3, listing, post_attr,
+                 post_fh, sattr3, write_args, wrote)
+from pmap import TCP, UDP
+from rpc import Failed, opaque, tcp, u32, udp
 
 UID, GID = 1001, 1001
 RSIZE = 32768
-SETATTR, LOOKUP, WRITE, CREATE, REMOVE, RMDIR, RENAME = 2, 3, 7, 8, 12, 13, 14
-NOENT, EXIST = 2, 17
+LOCKS = 100021
 
 
 def say(good, text):
@@ -31,201 +35,178 @@ def say(good, text):
 
 
 def place(directory, name):
-    return opaque(directory) + opaque(name.encode())
+    return opaque(directory) + opaque(name)
 
 
-def sattr(mode=None, ids=None, size=None, now=False):
-    """sattr3: only what is given; times are the server's."""
-    def given(value, fmt):
-        return struct.pack(">I", 0) if value is None else \
-            struct.pack(">I" + fmt, 1, value)
-    uid, gid = ids or (None, None)
-    return given(mode, "I") + given(uid, "I") + given(gid, "I") + \
-        given(size, "Q") + struct.pack(">II", now, now)
+class Mac(Nfs3):
+    """A client that pipelines; the calls it waits for must succeed."""
 
-
-class Mac(Client):
-    """A client that pipelines."""
+    def __init__(self, transport, groups):
+        super().__init__(transport, UID, GID, groups, strict=True)
 
     def together(self, *calls):
-        """Sends (procedure, body) without waiting; the statuses and replies
-        in that order."""
-        if self.sock is None:
-            self.connect()
-        sent, data = [], b""
-        for proc, body in calls:
-            msg = self.message(100003, 3, proc, body)
-            sent.append(self.xid)
-            data += struct.pack(">I", 0x80000000 | len(msg)) + msg
-        self.sock.sendall(data)
-        got = {}
-        for _ in calls:
-            n = struct.unpack(">I", self.exactly(4))[0] & 0x7FFFFFFF
-            r = Reply(self.exactly(n))
-            xid = r.u32()
-            if [r.u32() for _ in range(5)] != [1, 0, 0, 0, 0]:
-                raise Failed("not accepted")
-            got[xid] = r
-        return [(got[x].u32(), got[x]) for x in sent]
+        """Sends (procedure, arguments) without waiting; the replies in that
+        order."""
+        messages = [self.message(name, args) for name, args in calls]
+        got = {r.data[:4]: r for r in self.transport.together(messages)}
+        replies = [got[m[:4]] for m in messages]
+        if any(r.accept != 0 for r in replies):
+            raise Failed("not accepted")
+        return replies
 
-    def with_double(self, proc, body, directory, *names):
-        """The call and a LOOKUP of each name's AppleDouble; the status of the
+    def with_double(self, name, args, directory, *names):
+        """The call and a LOOKUP of each name's AppleDouble; the reply to the
         call, and whether every double is missing."""
-        results = self.together((proc, body), *(
-            (LOOKUP, place(directory, "._" + n)) for n in names))
-        return results[0], all(s == NOENT for s, _ in results[1:])
+        reply, *doubles = self.together((name, args), *(
+            ("LOOKUP", place(directory, "._" + n)) for n in names))
+        return reply, all(r.status() == NOENT for r in doubles)
 
-    def listing(self, directory, verifier=0):
-        """Names by READDIRPLUS; (names, the last verifier, longest reply)."""
-        names, cookie, eof, longest = [], 0, 0, 0
+    def listing(self, directory, verf=bytes(8)):
+        """Entries by READDIRPLUS; (entries, the last verifier, longest
+        reply)."""
+        entries, cookie, eof, longest = [], 0, False, 0
         while not eof:
-            r = self.ok(17, opaque(directory) + struct.pack(
-                ">QQII", cookie, verifier, 8192, RSIZE))
-            longest = max(longest, len(r.data) - 28)
-            r.post()
-            verifier = r.u64()
-            while r.u32():
-                _, name, cookie = r.u64(), r.opaque(), r.u64()
-                attributes, handle = r.post(), r.post_fh()
-                names.append((name, attributes, handle))
-            eof = r.u32()
-        return names, verifier, longest
+            reply = self.readdirplus(directory, cookie, verf, 8192, RSIZE)
+            longest = max(longest, len(reply.rest) - 4)
+            verf, found, eof = listing(reply, plus=True)
+            entries += found
+            cookie = entries[-1].cookie
+        return entries, verf, longest
 
 
 def port_of(prog, vers, proto):
     """GETPORT of the portmapper, as the mount asks."""
-    c = Client(port=111, kind="udp")
-    return c.call(3, struct.pack(">4I", prog, vers, proto, 0), vers=2,
-                  prog=100000).u32()
+    with udp(pmap.PORT) as t:
+        return pmap.getport(t, prog, vers, proto)
+
+
+def made(reply):
+    """The handle in the results of CREATE."""
+    return post_fh(reply.results())
 
 
 def mounting(mac, export):
-    say(port_of(100003, 3, 6) == 2049 and port_of(100005, 3, 17) == 20048,
+    say(port_of(NFS, 3, TCP) == 2049 and port_of(MOUNT, 3, UDP) == 20048,
         "the portmapper knows NFS and MOUNT")
-    say(port_of(100021, 4, 17) == 0, "and no lock manager: nolocks is needed")
-    root = mac.mnt(export)
-    r = mac.ok(19, opaque(root))
-    r.post()
-    rtmax, rtpref, _, wtmax, wtpref, _, dtpref = [r.u32() for _ in range(7)]
+    say(port_of(LOCKS, 4, UDP) == 0, "and no lock manager: nolocks is needed")
+    root = mount.root(export, mac.cred)
+    c = mac.call("FSINFO", opaque(root)).results()
+    post_attr(c)
+    rtmax, rtpref, _, wtmax, wtpref, _, dtpref = c.take("7I")
     say(rtmax >= RSIZE and rtpref >= RSIZE and wtmax >= RSIZE and
         wtpref >= RSIZE and dtpref >= 8192, "FSINFO allows 32 KiB and more")
-    r = mac.ok(20, opaque(root))
-    r.post()
-    _, name_max, no_trunc, _, insensitive, preserving = [
-        r.u32() for _ in range(6)]
+    c = mac.call("PATHCONF", opaque(root)).results()
+    post_attr(c)
+    _, name_max, no_trunc, _, insensitive, preserving = c.take("6I")
     say((name_max, no_trunc, insensitive, preserving) == (255, 1, 0, 1),
         "PATHCONF: 255 bytes, not cut, letter case counts and is kept")
-    r = mac.ok(18, opaque(root))
-    r.post()
-    say(r.u64() >= r.u64() > 0, "FSSTAT tells space")
+    c = mac.call("FSSTAT", opaque(root)).results()
+    post_attr(c)
+    say(c.u64() >= c.u64() > 0, "FSSTAT tells space")
     return root
 
 
 def access(mac, root):
-    fh = mac.create(root, "own", 0o600)
-    r = mac.ok(4, opaque(fh) + struct.pack(">I", 0x3F))
-    attributes = r.post()
-    say(attributes is not None and attributes["uid"] == UID,
+    reply = mac.access(mac.create(root, "own", mode=0o600).fh, 0x3F)
+    say(reply.attr is not None and reply.attr.uid == UID,
         "ACCESS brings the attributes")
-    say(r.u32() & 0x2F == 0x0D, "READ, MODIFY and EXTEND of an own file")
-    r = mac.ok(4, opaque(root) + struct.pack(">I", 0x3F))
-    r.post()
-    say(r.u32() & 0x1F == 0x1F, "all of the directory")
+    say(reply.granted & 0x2F == 0x0D, "READ, MODIFY and EXTEND of an own file")
+    say(mac.access(root, 0x3F).granted & 0x1F == 0x1F, "all of the directory")
     mac.remove(root, "own")
 
 
 def creating(mac, root):
-    how = struct.pack(">I", 2) + bytes([10, 0, 0, 7]) + struct.pack(">I", 41)
-    (status, r), alone = mac.with_double(
-        CREATE, place(root, "excl") + how, root, "excl")
-    say(status == 0 and alone, "EXCLUSIVE, and ._excl is not there")
-    fh = r.post_fh()
-    (status, r), _ = mac.with_double(
-        CREATE, place(root, "excl") + how, root, "excl")
-    say(status == 0 and r.post_fh() == fh, "sent again it is the same file")
-    mac.ok(SETATTR, opaque(fh) + sattr(0o644, (UID, GID), now=True) + bytes(4))
-    a = mac.getattr(fh)
-    say((a["mode"], a["uid"], a["gid"], a["size"]) == (0o644, UID, GID, 0),
+    how = u32(EXCLUSIVE) + bytes([10, 0, 0, 7]) + u32(41)
+    reply, alone = mac.with_double(
+        "CREATE", place(root, "excl") + how, root, "excl")
+    say(reply.status() == OK and alone, "EXCLUSIVE, and ._excl is not there")
+    fh = made(reply)
+    reply, _ = mac.with_double(
+        "CREATE", place(root, "excl") + how, root, "excl")
+    say(reply.status() == OK and made(reply) == fh,
+        "sent again it is the same file")
+    mac.setattr(fh, mode=0o644, uid=UID, gid=GID, atime="now", mtime="now")
+    a = mac.getattr(fh).attr
+    say((a.mode, a.uid, a.gid, a.size) == (0o644, UID, GID, 0),
         "then mode, owner, group and times in one SETATTR")
-    (status, _), _ = mac.with_double(
-        CREATE, place(root, "excl") + how[:-1] + b"\x55", root, "excl")
-    say(status == EXIST, "another verifier finds it taken")
-    (status, r), alone = mac.with_double(
-        CREATE, place(root, "plain") + struct.pack(">I", 0) +
-        sattr(0o640, (UID, GID)), root, "plain")
-    say(status == 0 and alone and mac.getattr(r.post_fh())["mode"] == 0o640,
+    reply, _ = mac.with_double(
+        "CREATE", place(root, "excl") + how[:-1] + b"\x55", root, "excl")
+    say(reply.status() == EXIST, "another verifier finds it taken")
+    reply, alone = mac.with_double(
+        "CREATE", place(root, "plain") + u32(UNCHECKED) +
+        sattr3(0o640, UID, GID), root, "plain")
+    say(reply.status() == OK and alone and
+        mac.getattr(made(reply)).attr.mode == 0o640,
         "UNCHECKED with mode, owner and group")
     mac.remove(root, "plain")
     return fh
 
 
 def doubles(mac, root, fh):
-    side = mac.create(root, "._excl", 0o644)
-    say(mac.write(side, 0, b"\0\5\x16\7" + bytes(4092), stable=0) == 4096 and
-        mac.read(side, 0, 4) == b"\0\5\x16\7", "an AppleDouble file is a file")
-    (status, _), _ = mac.with_double(
-        RENAME, place(root, "excl") + place(root, "moved"), root, "moved")
-    say(status == 0, "RENAME beside LOOKUP of the double")
+    side, magic = mac.create(root, "._excl").fh, b"\0\5\x16\7"
+    say(mac.write(side, 0, magic + bytes(4092), UNSTABLE).count == 4096 and
+        mac.read(side, 0, 4).bytes == magic, "an AppleDouble file is a file")
+    reply, _ = mac.with_double(
+        "RENAME", place(root, "excl") + place(root, "moved"), root, "moved")
+    say(reply.status() == OK, "RENAME beside LOOKUP of the double")
     mac.rename(root, "._excl", root, "._moved")
-    say(mac.lookup(root, "moved") == fh and
-        mac.lookup(root, "._moved") == side, "both moved, handles kept")
+    say(mac.lookup(root, "moved").fh == fh and
+        mac.lookup(root, "._moved").fh == side, "both moved, handles kept")
     silly = ".nfs.2000a1b2.0001"
     mac.rename(root, "moved", root, silly)
-    say(mac.read(fh, 0, 10) == b"", "a file removed while open is renamed")
-    (status, _), _ = mac.with_double(REMOVE, place(root, silly), root, silly)
+    say(mac.read(fh, 0, 10).bytes == b"",
+        "a file removed while open is renamed")
+    reply, _ = mac.with_double("REMOVE", place(root, silly), root, silly)
     mac.remove(root, "._moved")
-    say(status == 0, "and removed when it is closed")
+    say(reply.status() == OK, "and removed when it is closed")
 
 
 def writing(mac, root):
-    fh = mac.create(root, "data", 0o644)
+    fh = mac.create(root, "data").fh
     data = os.urandom(32 * RSIZE)
-    results = mac.together(*(
-        (WRITE, opaque(fh) + struct.pack(">QII", at, RSIZE, 0) +
-         opaque(data[at:at + RSIZE])) for at in range(0, len(data), RSIZE)))
-    verifiers = set()
-    for status, r in results:
-        r.wcc()
-        if status or r.u32() != RSIZE:
-            return say(False, "32 unstable WRITEs at once")
-        r.u32()
-        verifiers.add(r.u64())
-    mac.commit(fh)
-    say(verifiers == {mac.verifier}, "32 WRITEs at once, COMMIT: one verifier")
-    say(b"".join(mac.read(fh, at, RSIZE) for at in
+    replies = mac.together(*(
+        ("WRITE", write_args(fh, at, data[at:at + RSIZE], UNSTABLE))
+        for at in range(0, len(data), RSIZE)))
+    for reply in map(wrote, replies):
+        reply.need(STATUS_NAMES)
+        if reply.count != RSIZE:
+            raise Failed("a short WRITE")
+    say({r.verf3 for r in replies} == {mac.commit(fh).verf3},
+        "32 WRITEs at once, COMMIT: one verifier")
+    say(b"".join(mac.read(fh, at, RSIZE).bytes for at in
                  range(0, len(data), RSIZE)) == data, "and every byte")
-    mac.ok(SETATTR, opaque(fh) + sattr(size=5) + bytes(4))
-    say(mac.read(fh, 0, RSIZE) == data[:5], "cut by SETATTR")
+    mac.setattr(fh, size=5)
+    say(mac.read(fh, 0, RSIZE).bytes == data[:5], "cut by SETATTR")
     mac.remove(root, "data")
 
 
-def listing(mac, root):
-    d = mac.mkdir(root, "many", 0o755)
-    names = ["file %d" % i for i in range(700)]
+def listings(mac, root):
+    d = mac.mkdir(root, "many").fh
+    names = [f"file {i}" for i in range(700)]
     for n in names:
-        mac.create(d, n, 0o644)
-    got, verifier, longest = mac.listing(d)
-    found = sorted(n.decode() for n, _, _ in got if n not in (b".", b".."))
+        mac.create(d, n)
+    got, verf, longest = mac.listing(d)
+    files = [e for e in got if e.name not in (b".", b"..")]
+    found = sorted(e.name.decode() for e in files)
     say(found == sorted(names), "READDIRPLUS lists 700 files once each")
     say(longest <= RSIZE, "in replies of no more than maxcount")
-    say(all(a and h for n, a, h in got if n not in (b".", b"..")),
-        "with attributes and handles")
-    again, _, _ = mac.listing(d, verifier or 0x1234)
+    say(all(e.attr and e.fh for e in files), "with attributes and handles")
+    again, _, _ = mac.listing(d, verf if any(verf) else b"\0" * 6 + b"\x12\x34")
     say(len(again) == len(got), "again, with the verifier of the last one")
     for n in found:
-        (status, _), _ = mac.with_double(REMOVE, place(d, n), d, n)
-        if status:
-            return say(False, "removing " + n)
-    (status, _), _ = mac.with_double(RMDIR, place(root, "many"), root, "many")
-    say(status == 0, "and all is removed, each with a LOOKUP of its double")
+        reply, _ = mac.with_double("REMOVE", place(d, n), d, n)
+        reply.need(STATUS_NAMES)
+    reply, _ = mac.with_double("RMDIR", place(root, "many"), root, "many")
+    say(reply.status() == OK,
+        "and all is removed, each with a LOOKUP of its double")
 
 
 def naming(mac, root):
     composed = "Ünïcödé 曲 が.txt"
     name = unicodedata.normalize("NFD", composed)
-    fh = mac.create(root, name, 0o644)
-    say(mac.lookup(root, name) == fh, "a decomposed name is found")
-    listed = [n for n, _, _ in mac.listing(root)[0]]
+    fh = mac.create(root, name).fh
+    say(mac.lookup(root, name).fh == fh, "a decomposed name is found")
+    listed = [e.name for e in mac.listing(root)[0]]
     say(name.encode() in listed, "and listed as it was given")
     try:
         mac.lookup(root, composed)
@@ -234,8 +215,8 @@ def naming(mac, root):
         say(str(e) == "NOENT", "the composed one is another name")
     mac.remove(root, name)
     finder = (".DS_Store", ".Spotlight-V100", "Icon\r", "a:b")
-    made = [mac.create(root, n, 0o644) for n in finder]
-    say(made == [mac.lookup(root, n) for n in finder],
+    handles = [mac.create(root, n).fh for n in finder]
+    say(handles == [mac.lookup(root, n).fh for n in finder],
         "names that Finder makes")
     for n in finder:
         mac.remove(root, n)
@@ -243,14 +224,14 @@ def naming(mac, root):
 
 def main():
     groups = [GID, 1100] + list(range(2000, 2014))
-    mac = Mac(uid=UID, gid=GID, gids=groups)
+    mac = Mac(tcp(PORT, timeout=TIMEOUT), groups)
     root = mounting(mac, sys.argv[1])
     access(mac, root)
     doubles(mac, root, creating(mac, root))
     writing(mac, root)
-    listing(mac, root)
+    listings(mac, root)
     naming(mac, root)
-    say(sorted(n for n, _, _ in mac.listing(root)[0]) == [b".", b".."],
+    say(sorted(e.name for e in mac.listing(root)[0]) == [b".", b".."],
         "nothing is left")
 
 

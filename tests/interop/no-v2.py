@@ -10,20 +10,20 @@ call of NFS version 2 gets PROG_MISMATCH, versions 3 to 3.
 """
 import select
 import socket
-import struct
 import sys
 
-NFS = 100003
+from nfs import NFS
+from rpc import Cursor, u32
 
 
 def refusal(call):
     """The answer to a call of NFS version 2; None for any other."""
     if len(call) < 24:
         return None
-    xid, kind, _, prog, vers, _ = struct.unpack(">6I", call[:24])
+    xid, kind, _, prog, vers, _ = Cursor(call).take("6I")
     if (kind, prog, vers) != (0, NFS, 2):
         return None
-    return struct.pack(">8I", xid, 1, 0, 0, 0, 2, 3, 3)
+    return u32(xid, 1, 0, 0, 0, 2, 3, 3)
 
 
 def main():

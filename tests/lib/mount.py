@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: ISC
 """MOUNT (RFC 1094 appendix A, RFC 1813 appendix I)."""
-from nfs import STATUS_NAMES, OK
+import os
+
+from nfs import OK, STATUS_NAMES, TIMEOUT
 from rpc import NOBODY, call, opaque, tcp
 
 MOUNT = 100005
 NULL, MNT, DUMP, UMNT, UMNTALL, EXPORT = range(6)
+PORT = int(os.environ.get("MOUNT_PORT", "20048"))
 
 
 def mnt(transport, path, cred=NOBODY):
@@ -15,9 +18,9 @@ def mnt(transport, path, cred=NOBODY):
     return reply
 
 
-def root(path, port=20048, cred=NOBODY, **more):
+def root(path, cred=NOBODY, **more):
     """The root handle of an export, asked of mountd. Raises Failed."""
-    with tcp(port, **more) as t:
+    with tcp(PORT, timeout=TIMEOUT, **more) as t:
         reply = mnt(t, path, cred)
     reply.need(STATUS_NAMES)
     return reply.fh

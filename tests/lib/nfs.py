@@ -7,10 +7,14 @@ instead when the call did not succeed.
 """
 import collections
 import enum
+import os
+import time
 
-from rpc import TRANSPORTS, auth_sys, call, opaque, u32, u64
+from rpc import TRANSPORTS, Closed, Failed, auth_sys, call, opaque, u32, u64
 
 NFS = 100003
+PORT = int(os.environ.get("NFS_PORT", "2049"))
+TIMEOUT = float(os.environ.get("NFS_TIMEOUT", "15"))
 P3 = {name: number for number, name in enumerate(
     "NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR "
     "SYMLINK MKNOD REMOVE RMDIR RENAME LINK READDIR READDIRPLUS FSSTAT FSINFO "
@@ -55,7 +59,7 @@ class Status(enum.IntEnum):
 
 
 STATUS_NAMES = {s.value: s.name for s in Status}
-OK = Status.OK
+OK, JUKEBOX = Status.OK, Status.JUKEBOX
 REG, DIR, BLK, CHR, LNK, SOCK, FIFO = range(1, 8)  # ftype3
 UNSTABLE, DATA_SYNC, FILE_SYNC = range(3)  # stable_how
 UNCHECKED, GUARDED, EXCLUSIVE = range(3)  # createmode3
@@ -251,11 +255,13 @@ class Nfs3(Client):
                          u32(dircount, maxcount))
 
     def entries(self, fh, size=65536):
-        """Every entry of a directory, by as many READDIRPLUS as it takes."""
+        """Every entry of a directory, by as many READDIRPLUS as it takes.
+        Raises Failed."""
         cookie, verf, eof = 0, bytes(8), False
         while not eof:
-            verf, found, eof = listing(self.readdirplus(
-                fh, cookie, verf, size, size), plus=True)
+            reply = self.readdirplus(fh, cookie, verf, size, size)
+            reply.need(STATUS_NAMES)
+            verf, found, eof = listing(reply, plus=True)
             yield from found
             cookie = found[-1].cookie if found else cookie
 
@@ -293,8 +299,36 @@ class Nfs2(Client):
         return self._found("CREATE", fh + opaque(name) + sattr2(mode=mode))
 
 
-def connect(uid=0, gid=0, groups=(), kind="tcp", port=2049, timeout=15.0,
-            **more):
+def connect(uid=0, gid=0, groups=(), kind="tcp", timeout=TIMEOUT, **more):
     """A strict client of version 3 with a socket of its own."""
-    return Nfs3(TRANSPORTS[kind](port, timeout=timeout, **more), uid, gid,
+    return Nfs3(TRANSPORTS[kind](PORT, timeout=timeout, **more), uid, gid,
                 groups, strict=True)
+
+
+class HardMount:
+    """Asks again until there is an answer, as hard mounts do."""
+
+    def __init__(self, connector, seconds):
+        """connector: makes a client; seconds: how long there may be none."""
+        self.connector, self.seconds = connector, seconds
+        self.client = None
+
+    def ask(self, action):
+        """The reply that action gets from a client; JUKEBOX is none."""
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            try:
+                if self.client is None:
+                    self.client = self.connector()
+                reply = action(self.client)
+                if reply.status() != JUKEBOX:
+                    return reply
+            except (OSError, Closed):
+                self.close()
+            time.sleep(0.02)
+        raise Failed(f"no answer for {self.seconds} s")
+
+    def close(self):
+        if self.client is not None:
+            self.client.close()
+        self.client = None

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: ISC
 """The portmapper, version 2, and RPCBIND, versions 3 and 4 (RFC 1833)."""
+import os
+
 from rpc import Cursor, call, opaque, u32
 
 PMAP = 100000
 NULL, SET, UNSET, GETPORT, DUMP, CALLIT = range(6)
 GETADDR = 3  # of RPCBIND, whose first procedures have the same numbers
 TCP, UDP = 6, 17
+PROTOCOLS = {"tcp": TCP, "udp": UDP}
+PORT = int(os.environ.get("PMAP_PORT", "111"))
 
 
 def rpcb(prog, vers, netid="", uaddr="", owner=""):

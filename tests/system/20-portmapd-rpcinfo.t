@@ -78,7 +78,7 @@ is "$?" 0 'the server ends'
 unlike "$(listed 127.0.0.1)" '^100005 ' 'and is listed no more'
 
 like "$(rpcinfo -p)" '100000 +2 +tcp +111' 'rpcinfo by the local socket'
-is "$("$top/tests/system/pmap.py" set /run/rpcbind.sock 200001 1)" true \
+is "$(pmap set /run/rpcbind.sock 200001 1)" true \
     'a libtirpc program registers there'
 like "$(rpcinfo 127.0.0.1)" '200001 +1 +udp +0.0.0.0.8.1 .* superuser' \
     'and is listed after its connection has ended'

@@ -7,7 +7,6 @@ private "$@"
 need_daemons portmapd
 
 sock=$T/run/portmap.sock
-pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
 registrant=$(built system)/registrant
 
 # up NAME LOG-PATTERN: waits for the pattern in $T/NAME.log.

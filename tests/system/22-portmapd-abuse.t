@@ -12,8 +12,7 @@ ip address add fd77::1/64 dev far nodad
 on_host far ip address add fd77::2/64 dev eth0 nodad
 start portmapd -o datagrams-per-second=2000 || bail 'portmapd did not start'
 sock=$T/run/portmap.sock
-pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
-far() { on_host far python3 "$top/tests/system/pmap.py" "$@"; }
+far() { on_host far "$top/tests/system/pmap_call.py" "$@"; }
 memory() { awk '/^VmRSS/ { print $2 }' "/proc/${pid[portmapd]}/status"; }
 descriptors() { find "/proc/${pid[portmapd]}/fd" -mindepth 1 | wc -l; }
 
@@ -26,7 +25,7 @@ before_memory=$(memory)
 before_descriptors=$(descriptors)
 before_lines=$(wc -l <"$T/portmapd.log")
 
-# asks DESCRIPTION PLACE COMMAND...: pmap.py there; shows what it measured.
+# asks DESCRIPTION PLACE COMMAND...: pmap_call.py there; shows what it measured.
 asks() {
 	local what=$1 where=$2 out rc
 	shift 2

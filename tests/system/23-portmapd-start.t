@@ -9,7 +9,6 @@ need_daemons portmapd
 portmapd=$(reachable)/portmapd/portmapd
 sock=$T/run/portmap.sock
 mkdir -p "$T/run"
-pmap() { python3 "$top/tests/system/pmap.py" "$@"; }
 
 # fails PATTERN DESCRIPTION FLAG...: exits 1 with one line that matches.
 fails() {
@@ -127,7 +126,7 @@ as alice "$portmapd" -d -p 10111 -s "$T/own/p.sock" 2>"$T/user.log" &
 pid[user]=$!
 at_end "kill ${pid[user]}"
 check 'runs for a plain user' wait_for 5 env PMAP_PORT=10111 \
-    python3 "$top/tests/system/pmap.py" back 127.0.0.1 100000 2
+    "$top/tests/system/pmap_call.py" back 127.0.0.1 100000 2
 is "$(PMAP_AS=alice pmap set "$T/own/p.sock" 100003 3)" true \
     'who registers anything'
 is "$(PMAP_AS=bob pmap set "$T/own/p.sock" 100003 3)" false \

@@ -24,7 +24,7 @@ wait_for 10 registered 100005 3 tcp || bail "not registered"
 call() {
 	local host=$1
 	shift
-	on_host "$host" python3 "$top/tests/system/mount_call.py" "$@"
+	on_host "$host" "$top/tests/lib/mount_call.py" "$@"
 }
 port=$(port_of mountd tcp)
 

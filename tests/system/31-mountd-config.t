@@ -8,7 +8,7 @@ need showmount nfs-common rpcinfo rpcbind python3 python3
 need_daemons portmapd mountd
 
 mountd=$O/mountd/mountd
-call() { python3 "$top/tests/system/mount_call.py" 127.0.0.1 udp "$@"; }
+call() { "$top/tests/lib/mount_call.py" 127.0.0.1 udp "$@"; }
 log() { cat "$T/mountd.log"; }
 logged() { grep -Eq -- "$1" "$T/mountd.log"; }
 # reload PATTERN: SIGHUP, until a new line of the log matches.

@@ -7,7 +7,7 @@ private "$@"
 need python3 python3
 need_daemons mountd
 
-call() { python3 "$top/tests/system/mount_call.py" 127.0.0.1 tcp "$@"; }
+call() { "$top/tests/lib/mount_call.py" 127.0.0.1 tcp "$@"; }
 export MOUNT_PORT=20048
 
 s=$T/srv

@@ -8,8 +8,8 @@ need python3 python3
 need_daemons mountd
 
 export MOUNT_PORT=20048
-py() { on_host "$1" python3 "$top/tests/system/$2" "${@:3}"; }
-call() { py "$1" mount_call.py "${@:2}"; }
+call() { on_host "$1" "$top/tests/lib/mount_call.py" "${@:2}"; }
+load() { on_host "$1" "$top/tests/system/mount_load.py" "${@:2}"; }
 long() { printf 'hex:2f'; printf '78%.0s' $(seq "$1"); }
 memory() {
 	local p n=0
@@ -45,7 +45,7 @@ is "$(call near 10.1.0.1 tcp 3 1 "$(long 9000)")" none \
 
 # A busy machine may spoil a try.
 for _ in 1 2 3 4 5; do
-	times=$(py far mount_load.py times 10.2.0.1 20048 "$T/x" "$T/n" "$T/x/d")
+	times=$(load far times 10.2.0.1 20048 "$T/x" "$T/n" "$T/x/d")
 	[ "${times##* }" != close ] || break
 done
 is "$times" \
@@ -66,7 +66,7 @@ is "$(nsenter -t "$worker" -n ip -o link show up 2>/dev/null)" '' \
     '40: the worker has no network to look a name up'
 
 before=$(memory)
-py near mount_load.py burst 10.1.0.1 20048 "$T/x/d"
+load near burst 10.1.0.1 20048 "$T/x/d"
 ok $? '42: 3000 mounts in bursts are answered'
 n=$(call near 10.1.0.1 tcp 3 2 | grep -o "$(hex 10.1.0.2)" | wc -l)
 is "$n" 64 '42: the last 64 of them are listed'

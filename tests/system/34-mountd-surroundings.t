@@ -7,7 +7,7 @@ private "$@"
 need rpcinfo rpcbind showmount nfs-common python3 python3
 need_daemons portmapd mountd
 
-call() { python3 "$top/tests/system/mount_call.py" "$@"; }
+call() { "$top/tests/lib/mount_call.py" "$@"; }
 logged() { grep -Eq -- "$1" "$T/mountd.log"; }
 reload() { # until PATTERN is in the log
 	kill -HUP "${pid[mountd]}"

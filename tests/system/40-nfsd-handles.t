@@ -8,7 +8,6 @@
 private "$@"
 need python3 python3
 
-nfs() { "$top/tests/system/nfs.py" "$@"; }
 inode() { stat -c %i "$1"; }
 fileid() { nfs getattr "$1" | grep -o 'fileid=[0-9]*' | cut -d= -f2; }
 

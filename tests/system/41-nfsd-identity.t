@@ -8,7 +8,6 @@
 private "$@"
 need python3 python3 setfacl acl
 
-nfs() { "$top/tests/system/nfs.py" "$@"; }
 owner() { stat -c %u:%g "$1"; }
 
 mkdir "$T/x" "$T/trust" "$T/all" "$T/ro" "$T/secure" "$T/away"
@@ -103,7 +102,7 @@ q=$(nfs -s 700 mnt "$T/secure")
 is "$(nfs getattr "$q")" ACCES 'secure: not from a port above 1023'
 like "$(nfs -s 901 getattr "$q")" 'type=2' 'secure: from one below'
 host_add there 10.9.0.1/24 10.9.0.2/24
-is "$(on_host there "$top/tests/system/nfs.py" -h 10.9.0.1 getattr "$x")" \
+is "$(on_host there "$top/tests/lib/nfs_call.py" -h 10.9.0.1 getattr "$x")" \
 	ACCES 'a handle is worth nothing at another address'
 is "$(nfs -u 1000 mknod "$x" dev 4)" PERM 'nobody makes device nodes'
 like "$(nfs -u 1000 mknod "$x" fifo 7)" '^[0-9a-f]{64}$' 'but FIFOs'

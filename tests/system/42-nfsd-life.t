@@ -8,7 +8,6 @@
 private "$@"
 need python3 python3
 
-nfs() { "$top/tests/system/nfs.py" "$@"; }
 role() { pgrep -P "${pid[nfsd]}" -f "nfsd: $1" | head -n 1; }
 # again ROLE N: has a role been started again N times?
 again() { [ "$(grep -c "$1: serving again" "$T/nfsd.log")" -ge "$2" ]; }

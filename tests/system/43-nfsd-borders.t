@@ -8,7 +8,6 @@
 private "$@"
 need python3 python3
 
-nfs() { "$top/tests/system/nfs.py" "$@"; }
 field() { nfs getattr "$2" | grep -o "$1=[0-9]*" | cut -d= -f2; }
 
 mkdir -m 777 "$T/plain" "$T/cross" "$T/outer" "$T/away"

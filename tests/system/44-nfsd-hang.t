@@ -9,8 +9,6 @@ private "$@"
 need python3 python3
 [ -c /dev/fuse ] || skip_all 'no FUSE in this kernel'
 
-nfs() { "$top/tests/system/nfs.py" "$@"; }
-
 mkdir -m 777 "$T/slow" "$T/good"
 echo good >"$T/good/file"
 chmod 666 "$T/good/file"
@@ -36,9 +34,8 @@ done
 sleep 0.5
 worst=$(python3 - "$g" <<'P'
 import sys, time
-sys.path.insert(0, __import__("os").environ["top"] + "/tests/system")
 import nfs
-c = nfs.Client()
+c = nfs.connect()
 fh = bytes.fromhex(sys.argv[1])
 worst = 0
 for i in range(300):

@@ -5,7 +5,6 @@
 . "${0%/*}/lib.sh"
 private "$@"
 need python3 python3
-nfs() { "$top/tests/system/nfs.py" "$@"; }
 key() { "$top/tests/system/fscrypt.py" "$1" "$T/x/d"; }
 ram 100
 loop_fs encrypt 64 "$T/x" || skip_all 'no loop-mounted ext4'

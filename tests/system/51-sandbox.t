@@ -26,7 +26,7 @@ has_sealed() { [ "$(grep -c 'sandbox: mounts' "$T/$1.log")" -ge "$2" ]; }
 
 status() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
-nfs() { "$top/tests/system/nfs.py" -s 700 "$@"; }
+nfs() { "$top/tests/lib/nfs_call.py" -s 700 "$@"; }
 
 has_filter() {
 	if unfiltered; then

@@ -32,9 +32,9 @@ all() {
 	rpcinfo -T udp 127.0.0.1 portmapper 4 >/dev/null
 	printf '%s\n' "$T/later *(insecure,$2)" >>"$T/exports"
 	kill -HUP "${pid[mountd]}" "${pid[nfsd]}"
-	wait_for 30 "$here/nfs.py" mnt "$T/later" >/dev/null
-	for fh in $("$here/nfs.py" mnt "$T/later"); do
-		wait_for 30 "$here/nfs.py" -u 1001:1001 getattr "$fh"
+	wait_for 30 nfs mnt "$T/later" >/dev/null
+	for fh in $(nfs mnt "$T/later"); do
+		wait_for 30 nfs -u 1001:1001 getattr "$fh"
 	done
 	kill -USR1 "${pid[mountd]}" "${pid[nfsd]}" "${pid[portmapd]}"
 	tern_stop

@@ -8,7 +8,6 @@ private "$@"
 need python3 python3 setfacl acl
 
 here=${0%/*}
-nfs() { "$here/nfs.py" "$@"; }
 
 mkdir "$T/x"
 chmod 1777 "$T/x"

@@ -11,25 +11,25 @@ import os
 import sys
 import time
 
+import mount
 import nfs
 
 ASKED = 0.05  # seconds; more than nfsd takes a time for settled after
 
 
 def main(path, rounds):
-    here = nfs.Client(uid=1000, gid=1000)
-    top = here.mnt(path)
+    here, top = nfs.connect(1000, 1000), mount.root(path)
     name, new = (os.path.join(path, n) for n in ("file", "new"))
-    with open(name, "w"):
+    with open(name, "w", encoding="ascii"):
         pass
-    fh = here.lookup(top, "file")
+    fh = here.lookup(top, "file").fh
     wrong = []
 
     def may_read():
-        return here.access(fh, 1) & 1 == 1
+        return here.access(fh, 1).granted & 1 == 1
 
     def is_listed():
-        return b"new" in {e[0] for e in here.entries(top)}
+        return b"new" in {e.name for e in here.entries(top)}
 
     def changed(what, question, expected):
         if question() != expected:

@@ -426,3 +426,10 @@ _tree() {
 		_tree "$c"
 	done
 }
+
+# ---- clients ---------------------------------------------------------------------
+
+# nfs [FLAG...] COMMAND...: one call of NFS 3, or MNT.
+nfs() { "$top/tests/lib/nfs_call.py" "$@"; }
+# pmap COMMAND...: what no decent client asks a portmapper.
+pmap() { "$top/tests/system/pmap_call.py" "$@"; }

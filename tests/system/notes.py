@@ -5,8 +5,8 @@
     notes.py STATS-SOCKET known|unknown|replaced|snapshot EXPORT
 
 EXPORT has a directory of many files and one of others, which are asked for to
-have all of the many closed; snapshot makes one of the many, twice. Says what is wrong and
-exits with 1.
+have all of the many closed; snapshot makes one of the many, twice. Says what is
+wrong and exits with 1.
 """
 import os
 import re
@@ -15,21 +15,22 @@ import subprocess
 import sys
 import time
 
+import mount
 import nfs
+from rpc import Failed
 
 
 def counted(what):
     """As nfsd told it last: it does so once a second."""
-    name = r"^tern_nfsd_%s_total (\d+)" % what
+    name = rf"^tern_nfsd_{what}_total (\d+)"
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(sys.argv[1])
         return int(re.search(name, s.makefile().read(), re.M).group(1))
 
 
 def listing(client, fh):
-    return {name.decode(): (fileid, handle)
-            for name, fileid, handle in client.entries(fh)
-            if name not in (b".", b"..")}
+    return {e.name.decode(): (e.fileid, e.fh) for e in client.entries(fh)
+            if e.name not in (b".", b"..")}
 
 
 def told(client, top):
@@ -47,12 +48,12 @@ def told(client, top):
 
 def close_all(client, top):
     """Has all that was open closed for other files."""
-    for _, handle in listing(client, client.lookup(top, "others")).values():
+    for _, handle in listing(client, client.lookup(top, "others").fh).values():
         client.getattr(handle)
 
 
 def known(client, top, _):
-    many = client.lookup(top, "many")
+    many = client.lookup(top, "many").fh
     first = listing(client, many)
     close_all(client, top)
     hits, misses = told(client, top)
@@ -62,21 +63,21 @@ def known(client, top, _):
         return "the second listing differs"
     now = told(client, top)
     if now[0] != hits + len(first):
-        return "%d of %d were known" % (now[0] - hits, len(first))
+        return f"{now[0] - hits} of {len(first)} were known"
     if now[1] > misses + 1:  # ".." was closed as well
         return "the broker was asked again"
     return None
 
 
 def unknown(client, top, _):
-    many = client.lookup(top, "many")
+    many = client.lookup(top, "many").fh
     first = listing(client, many)
     close_all(client, top)
     hits = told(client, top)[0]
     if listing(client, many) != first:
         return "the second listing differs"
     now = told(client, top)[0]
-    return None if now == hits else "%d were known" % (now - hits)
+    return None if now == hits else f"{now - hits} were known"
 
 
 def replace(path):
@@ -84,32 +85,32 @@ def replace(path):
     number = os.stat(path).st_ino
     for _ in range(1000):
         os.unlink(path)
-        with open(path, "w"):
+        with open(path, "w", encoding="ascii"):
             pass
         if os.stat(path).st_ino == number:
             return
-    sys.exit("%s: its number does not come again" % path)
+    sys.exit(f"{path}: its number does not come again")
 
 
 def replaced(client, top, export):
-    many = client.lookup(top, "many")
+    many = client.lookup(top, "many").fh
     first = listing(client, many)
     close_all(client, top)
     for i in range(0, 500, 50):
-        replace("%s/many/f%d" % (export, i))
+        replace(f"{export}/many/f{i}")
     for name, (fileid, handle) in listing(client, many).items():
         new = int(name[1:]) % 50 == 0
         if fileid != first[name][0]:
-            return "%s has another number" % name
+            return f"{name} has another number"
         if (handle != first[name][1]) != new:
-            return "%s: %s handle" % (name, "the old" if new else "a new")
-        if client.getattr(handle)["fileid"] != fileid:
-            return "%s has the handle of another file" % name
+            return f"{name}: {'the old' if new else 'a new'} handle"
+        if client.getattr(handle).attr.fileid != fileid:
+            return f"{name} has the handle of another file"
     for i in range(0, 500, 50):
         try:
-            client.getattr(first["f%d" % i][1])
-            return "f%d: the old handle is not stale" % i
-        except nfs.Failed:
+            client.getattr(first[f"f{i}"][1])
+            return f"f{i}: the old handle is not stale"
+        except Failed:
             pass
     return None
 
@@ -122,27 +123,27 @@ def btrfs(*args):
 def snapshot(client, top, export):
     path = export + "/snap"
     btrfs("snapshot", export + "/many", path)
-    listing(client, client.lookup(top, "snap"))
+    listing(client, client.lookup(top, "snap").fh)
     device = os.stat(path).st_dev
     close_all(client, top)
     btrfs("delete", "-c", path)
     btrfs("sync", export)
-    with open(export + "/many/f1", "w") as f:
+    with open(export + "/many/f1", "w", encoding="ascii") as f:
         f.write("new\n")
     btrfs("snapshot", export + "/many", path)
     if os.stat(path).st_dev != device:
         return "it has another device: nothing is tested"
-    snap = client.lookup(top, "snap")
+    snap = client.lookup(top, "snap").fh
     for i in range(500):
-        data = client.read(client.lookup(snap, "f%d" % i), 0, 100)
+        data = client.read(client.lookup(snap, f"f{i}").fh, 0, 100).bytes
         if data != (b"new\n" if i == 1 else b"%d\n" % i):
-            return "f%d: %r" % (i, data)
+            return f"f{i}: {data!r}"
     return None
 
 
 if __name__ == "__main__":
-    one = nfs.Client()
+    path = sys.argv[3]
     try:
-        sys.exit(globals()[sys.argv[2]](one, one.mnt(sys.argv[3]), sys.argv[3]))
-    except nfs.Failed as e:
+        sys.exit(globals()[sys.argv[2]](nfs.connect(), mount.root(path), path))
+    except Failed as e:
         sys.exit(str(e))

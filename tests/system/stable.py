@@ -8,86 +8,53 @@
     stable.py fsync PATH      the next fsync fails: is the client told?
     stable.py pwritev2 PATH   the same for a stable write
 """
+import itertools
 import re
-import struct
 import sys
 
+import mount
 import nfs
+from nfs import DATA_SYNC, FILE_SYNC, UNSTABLE, write_args
+from rpc import LAST, Cursor, Failed, opaque, u32
 
-CLIENTS, FILES, ROUNDS, BLOCK = 4, 8, 25, 4096
-UNSTABLE, DATA_SYNC, FILE_SYNC = 0, 1, 2
+CLIENTS, FILES, ROUNDS, BLOCK, DATA = 4, 8, 25, 4096, b"abcdefgh"
+CALLER = 1000, 1000
 
 
 # ---- load
 
-def write3(fh, offset, stable):
-    return 3, 7, nfs.opaque(fh) + struct.pack(">QII", offset, 8, stable) + \
-        nfs.opaque(b"abcdefgh")
-
-
-def write2(fh, offset):
-    return 2, 8, fh + struct.pack(">III", 0, offset, 0) + \
-        nfs.opaque(b"abcdefgh")
-
-
-def send(c, call):
-    """Without waiting for the reply; the xid."""
-    vers, proc, body = call
-    msg = c.message(100003, vers, proc, body)
-    c.sock.sendall(struct.pack(">I", 0x80000000 | len(msg)) + msg)
-    return c.xid
-
-
-def replies(c, n):
-    """{xid: cursor at the status}"""
-    found = {}
-    for _ in range(n):
-        size = struct.unpack(">I", c.exactly(4))[0] & 0x7FFFFFFF
-        r = nfs.Reply(c.exactly(size))
-        xid = r.u32()
-        r.fixed(20)
-        found[xid] = r
-    return found
-
-
-def load_one(c, number, root):
-    """Sends everything, then reads all replies; the stable ones."""
-    want, sent = [], 0
-    for i in range(FILES):
-        name = f"f{number}.{i}"
-        fh = c.create(root, name, 0o644)
-        for k in range(ROUNDS):
-            at = k * 3 * BLOCK
-            for how, call in ((None, write3(fh, at, UNSTABLE)),
-                              ("pwritev2", write3(fh, at, DATA_SYNC)),
-                              ("pwritev2", write3(fh, at + BLOCK, FILE_SYNC)),
-                              ("pwritev2", write2(fh, at + 2 * BLOCK)),
-                              ("fsync", (3, 21, nfs.opaque(fh) + bytes(12)))):
-                xid = send(c, call)
-                sent += 1
-                if how:
-                    offset = struct.unpack(
-                        ">Q", call[2][36:44])[0] if call[0] == 3 else \
-                        at + 2 * BLOCK
-                    want.append((xid, how, name,
-                                 -1 if how == "fsync" else offset))
-        got = replies(c, sent)
-        sent = 0
-        for r in got.values():
-            status = r.u32()
-            if status:
-                raise nfs.Failed(nfs.ERRORS.get(status, str(status)))
-    return want
+def calls(c, fh, xids, name):
+    """(message, what the reply needs) of all calls for one file; a reply needs
+    (xid, system call, file, offset), or None when it promises nothing."""
+    c2 = nfs.Nfs2(None, *CALLER)
+    for k in range(ROUNDS):
+        at = k * 3 * BLOCK
+        for client, proc, args, how, offset in (
+                (c, "WRITE", write_args(fh, at, DATA, UNSTABLE), None, 0),
+                (c, "WRITE", write_args(fh, at, DATA, DATA_SYNC),
+                 "pwritev2", at),
+                (c, "WRITE", write_args(fh, at + BLOCK, DATA, FILE_SYNC),
+                 "pwritev2", at + BLOCK),
+                (c2, "WRITE", fh + u32(0, at + 2 * BLOCK, 0) + opaque(DATA),
+                 "pwritev2", at + 2 * BLOCK),
+                (c, "COMMIT", opaque(fh) + bytes(12), "fsync", -1)):
+            xid = next(xids)
+            yield (client.message(proc, args, xid=xid),
+                   how and (xid, how, name, offset))
 
 
 def load(path):
-    root = nfs.Client(uid=1000, gid=1000).mnt(path)
+    root = mount.root(path)
     for number in range(CLIENTS):
-        c = nfs.Client(uid=1000, gid=1000)
-        c.xid = number << 24
-        c.connect()
-        for line in load_one(c, number, root):
-            print(*line)
+        c, xids = nfs.connect(*CALLER), itertools.count(number << 24)
+        for i in range(FILES):
+            name = f"f{number}.{i}"
+            fh = c.create(root, name).fh
+            messages, needs = zip(*calls(c, fh, xids, name))
+            for reply in c.transport.together(messages):
+                reply.need(nfs.STATUS_NAMES)
+            for need in filter(None, needs):
+                print(*need)
 
 
 # ---- judge
@@ -99,9 +66,9 @@ HEX = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 def records(data):
     """Transaction ids of the replies in what was sent."""
     while len(data) >= 8:
-        mark, xid = struct.unpack(">II", data[:8])
+        mark, xid = Cursor(data).take("II")
         yield xid
-        data = data[4 + (mark & 0x7FFFFFFF):]
+        data = data[4 + (mark & ~LAST):]
 
 
 def events(trace):
@@ -170,18 +137,17 @@ def verifiers(fh, failing):
     need not what fails."""
     found = set()
     for _ in range(8):
-        c = nfs.Client(uid=1000, gid=1000)
-        if failing == "fsync":
-            c.write(fh, 0, b"x", UNSTABLE)
-        else:
+        c = nfs.connect(*CALLER)
+        reply = c.write(fh, 0, b"x", UNSTABLE) if failing == "fsync" else \
             c.commit(fh)
-        found.add(c.verifier)
+        found.add(reply.verf3)
+        c.close()
     return found
 
 
 def fails(call, path):
-    c = nfs.Client(uid=1000, gid=1000)
-    fh = c.create(c.mnt(path), "failing", 0o644)
+    c = nfs.connect(*CALLER)
+    fh = c.create(mount.root(path), "failing").fh
     before = verifiers(fh, call)
     try:
         if call == "fsync":
@@ -190,7 +156,7 @@ def fails(call, path):
             c.write(fh, 0, b"y", FILE_SYNC)
         print("success was reported")
         return 1
-    except nfs.Failed as e:
+    except Failed as e:
         if str(e) != "IO":
             print(e)
             return 1
@@ -199,8 +165,7 @@ def fails(call, path):
     return 0 if len(before) == len(after) == 1 and before != after else 1
 
 
-def main():
-    what, where = sys.argv[1:3]
+def main(what, where):
     if what == "load":
         return load(where)
     if what == "judge":
@@ -208,4 +173,5 @@ def main():
     return fails(what, where)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -21,4 +21,7 @@ files '*.sh' '*.t' 'etc/*' '.ci/*' 'tests/*' | while read -r f; do
 	head -n 1 "$f" | grep -aq '^#!' || continue
 	[ -x "$f" ] || echo "$f: not executable"
 done | none 'every script is executable'
+
+files 'tests/*/[0-9][0-9]-*.t' | sed 's,-.*,,' | uniq -d |
+    none 'no two tests of a folder have one number'
 done_testing

@@ -44,4 +44,5 @@ def churn(seconds):
           f"longest {longest * 1000:.0f} ms")
 
 
-{"hold": hold, "churn": churn}[sys.argv[1]](int(sys.argv[2]))
+if __name__ == "__main__":
+    {"hold": hold, "churn": churn}[sys.argv[1]](int(sys.argv[2]))

@@ -14,7 +14,7 @@ from harness import Failure, case
 from nfs import OK, HardMount
 from pmap import register
 from process import as_user, descendants, eventually, links
-from rpc import Failed
+from rpc import Failed, u64
 from servers import Server
 
 PIDFD_GETFD = 438
@@ -232,7 +232,7 @@ class Writer(threading.Thread):
             fh = ask(lambda c: c.create(self.root, "load")).fh or \
                 ask(lambda c: c.lookup(self.root, "load")).fh
             while not self.stopping.is_set():
-                data = struct.pack(">Q", self.done) * 512
+                data = u64(self.done) * 512
                 at = self.done % 64 * 4096
                 for reply in (ask(lambda c: c.write(fh, at, data)),
                               ask(lambda c: c.read(fh, at, 4096))):

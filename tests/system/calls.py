@@ -12,6 +12,8 @@ import os
 import re
 import sys
 
+from tap import Tap
+
 BASE = "common/confine/sandbox_seccomp.c"
 ROLES = {
     "portmapd": ("portmapd/portmapd.c", True),
@@ -23,14 +25,6 @@ ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
 # Younger than the strace of Debian 12.
 NEW = {"syscall_0x1c4": "fchmodat2"}
-count = 0
-
-
-def ok(truth, name):
-    global count
-    count += 1
-    print(f"{'ok' if truth else 'not ok'} {count} - {name}")
-
 
 def table(path, name=None):
     """{call: rare} of one table of the file, or of all."""
@@ -93,8 +87,8 @@ def collect(folder, used, killed):
                 killed.add(p.role)
 
 
-def main():
-    source, folders = sys.argv[1], sys.argv[2:]
+def main(source, *folders):
+    tap = Tap()
     used, killed = collections.defaultdict(set), set()
     for folder in folders:
         collect(folder, used, killed)
@@ -106,13 +100,13 @@ def main():
             continue
         own = table(os.path.join(source, path))
         allowed = set(own) | set(base) | (set(transport) if serves else set())
-        ok(role not in killed, f"{role}: was not killed by its filter")
+        tap.ok(role not in killed, f"{role}: was not killed by its filter")
         extra = sorted(used[role] - allowed - {"seccomp"})
-        ok(not extra, f"{role}: every call it makes is in a table"
-           + (f" ({', '.join(extra)})" if extra else ""))
+        tap.ok(not extra, f"{role}: every call it makes is in a table",
+               ", ".join(extra))
         for call, rare in sorted(own.items()):
             if not rare:
-                ok(call in used[role], f"{role}: {call} is needed")
+                tap.ok(call in used[role], f"{role}: {call} is needed")
         idle = sorted(c for c, rare in own.items()
                       if rare and c not in used[role])
         print(f"# {role}: rare and unseen: {' '.join(idle) or 'none'}")
@@ -121,10 +115,11 @@ def main():
     for name, rows in (("base", base), ("transport", transport)):
         for call, rare in sorted(rows.items()):
             if not rare:
-                ok(call in somewhere, f"{name}: {call} is needed")
+                tap.ok(call in somewhere, f"{name}: {call} is needed")
         idle = sorted(c for c in rows if c not in somewhere)
         print(f"# {name}: unseen: {' '.join(idle) or 'none'}")
-    print(f"1..{count}")
+    return tap.done()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

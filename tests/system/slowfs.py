@@ -19,8 +19,8 @@ import time
 
 ENOENT, EIO, ENOSYS = 2, 5, 38
 LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE = 1, 2, 3, 4, 14, 15, 16
-STATFS, RELEASE, FSYNC, FLUSH, INIT, OPENDIR, READDIR = 17, 18, 20, 25, 26, 27, 28
-RELEASEDIR, INTERRUPT, BATCH_FORGET = 29, 36, 42
+STATFS, RELEASE, FSYNC, FLUSH, INIT, OPENDIR = 17, 18, 20, 25, 26, 27
+READDIR, RELEASEDIR, INTERRUPT, BATCH_FORGET = 28, 29, 36, 42
 DISK = (LOOKUP, GETATTR, SETATTR, OPEN, READ, WRITE, FSYNC, OPENDIR, READDIR)
 DIRECT_IO = 1
 FATTR_SIZE = 8
@@ -107,7 +107,7 @@ def main():
     where, path = sys.argv[1:3]
     fd = os.open("/dev/fuse", os.O_RDWR)
     libc = ctypes.CDLL(None, use_errno=True)
-    options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
+    options = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"
     if libc.mount(b"slowfs", where.encode(), b"fuse", 0, options.encode()):
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
     while True:

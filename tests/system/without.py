@@ -30,5 +30,6 @@ def forbid(numbers):
         sys.exit(f"seccomp: {os.strerror(ctypes.get_errno())}")
 
 
-forbid([int(n) for n in sys.argv[1].split(",")])
-os.execvp(sys.argv[2], sys.argv[2:])
+if __name__ == "__main__":
+    forbid([int(n) for n in sys.argv[1].split(",")])
+    os.execvp(sys.argv[2], sys.argv[2:])

@@ -16,7 +16,7 @@ guest_server
 
 more_rounds() { # NUMBER
 	guest_news
-	[ "$rounds" -ge "$1" ] || [ -n "$broken$ended" ]
+	[ "$rounds" -ge "$1" ] || [ -n "$broken$ended" ] || ! alive guest
 }
 
 # copying SECONDS NAME: two whole copies from now on are good; the second began
@@ -24,7 +24,7 @@ more_rounds() { # NUMBER
 copying() {
 	local from=$SECONDS r=pass
 	wait_for "$1" more_rounds $((rounds + 2)) || r=fail
-	[ -z "$broken$ended" ] || r=fail
+	[ -z "$broken$ended" ] && alive guest || r=fail
 	diag "$label: round $rounds"
 	row "$r" "$2" $((SECONDS - from)) "$label"
 }

@@ -66,7 +66,10 @@ guest_start() {
 }
 
 _guest_uml() {
-	linux.uml mem="${GUEST_MB:-768}M" root=/dev/root rootfstype=hostfs \
+	[ -e "$T/xstate.so" ] ||
+	    gcc -D_GNU_SOURCE -O2 -shared -fPIC -o "$T/xstate.so" "$rig/uml/xstate.c" ||
+	    bail "cannot compile xstate.c"
+	LD_PRELOAD=$T/xstate.so linux.uml mem="${GUEST_MB:-768}M" root=/dev/root rootfstype=hostfs \
 	    rootflags=/ ro init="$rig/init" con=null con0=null,fd:1 ssl=null \
 	    vec0:transport=tap,ifname=tap0,depth=64,gro=1 quiet \
 	    "uml_dir=$T/guest/" "umid=g$guests" "tern=$T/guest" \

@@ -494,7 +494,6 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 		c->eof = true;
 	else {
 		rpc_tcp_touch(c->tcp, c);
-		rpc_server_new_batch(rpc_tcp_server(c->tcp));
 		if (room > (size_t)n)
 			room = (size_t)n;
 		if (room > 0)

@@ -126,8 +126,6 @@ struct rpc_call {
 	uint8_t *room;
 	size_t room_len;
 	uint64_t started_ns; /* clock_ns() */
-	/* The same for calls that were read together; 0: not told. */
-	uint64_t batch;
 	enum rpc_accept_stat outcome; /* valid in hooks.end */
 };
 

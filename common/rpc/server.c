@@ -46,7 +46,6 @@ struct rpc_server {
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
 	size_t spare_cap; /* the longest reply there was */
-	uint64_t batch; /* reads from the network so far */
 };
 
 /* A call on a file thread, with copies of all it needs. */
@@ -118,12 +117,6 @@ rpc_server_free(struct rpc_server *s)
 	while (s->nspares > 0)
 		free(s->spares[--s->nspares]);
 	free(s);
-}
-
-void
-rpc_server_new_batch(struct rpc_server *s)
-{
-	s->batch++;
 }
 
 size_t
@@ -410,7 +403,6 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 
 	w->call.peer = &origin->peer;
 	w->call.started_ns = clock_ns();
-	w->call.batch = s->batch;
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = false;
 	w->call.queue = 0;

@@ -38,8 +38,6 @@ void rpc_server_set_cache(struct rpc_server *, struct reply_cache *);
 /* File threads for operations that set `deferred`; without, they may block. */
 void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
 void rpc_server_free(struct rpc_server *);
-/* After each read: what is served from now on had all arrived by then. */
-void rpc_server_new_batch(struct rpc_server *);
 /* Calls on file threads that have not been answered yet. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 

@@ -322,7 +322,6 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	n = recvmmsg(fd, u->in, UDP_BATCH, MSG_DONTWAIT, NULL);
 	if (n <= 0)
 		return; /* nothing, or an error of an earlier reply */
-	rpc_server_new_batch(u->server);
 	u->in_n = (unsigned int)n;
 	u->in_next = 0;
 	if (!serve_batch(u)) {

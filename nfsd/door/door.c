@@ -551,41 +551,6 @@ open_data(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 	return NFS_OK;
 }
 
-/*
- * Attributes for the reply. Calls that arrived together may share them: all of
- * them were here when they were asked for. A change in between ends that, and
- * so does time. Who wants data does not share: it is read after this, and must
- * not be read with a permission from before.
- */
-static int
-attributes(struct call_ctx *ctx, struct door_obj *obj, unsigned int want)
-{
-	struct door *door = ctx->thread->door;
-	struct door_fresh *f;
-
-	if (ctx->thread->index != 0 || ctx->call->batch == 0 ||
-	    (want & ~(DOOR_DIR | DOOR_FILE | DOOR_LINK)) != 0)
-		return fstat(obj->fd, &obj->st);
-	if (door->batch != ctx->call->batch) {
-		door->batch = ctx->call->batch;
-		door->epoch++;
-	}
-	f = &door->fresh[(uintptr_t)obj->entry / sizeof(*obj->entry) %
-	    DOOR_FRESH];
-	if (f->epoch != door->epoch ||
-	    ctx->call->started_ns - f->ns > DOOR_FRESH_NS ||
-	    memcmp(&f->fh, &obj->entry->fh, sizeof(f->fh)) != 0) {
-		f->epoch = 0;
-		if (fstat(obj->fd, &f->st) == -1)
-			return -1;
-		f->epoch = door->epoch;
-		f->ns = ctx->call->started_ns;
-		f->fh = obj->entry->fh;
-	}
-	obj->st = f->st;
-	return 0;
-}
-
 /* The entry, its type, its attributes, the caller's right, the descriptor. */
 static enum nfsstat
 open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
@@ -601,8 +566,7 @@ open_entry(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status != NFS_OK)
 		return status;
 	obj->fd = cache_fd(cache, obj->entry, CACHE_SLOT_PATH);
-	obj->changes = (want & (DOOR_MODIFY | DOOR_WRITE)) != 0;
-	if (attributes(ctx, obj, want) == -1)
+	if (fstat(obj->fd, &obj->st) == -1)
 		return nfs_status(errno);
 	/* Before the first entry is read. */
 	obj->settled =
@@ -694,13 +658,6 @@ door_close(struct door_obj *obj)
 	cache = obj->thread->door->cache;
 	if (obj->own_fd)
 		door_list_close(obj);
-	/*
-	 * Those behind it in the batch must see the change. One on a file thread
-	 * needs no such end: nobody knows of it before its reply, and who asks
-	 * after that is in another batch.
-	 */
-	if (obj->changes && obj->thread->index == 0)
-		obj->thread->door->epoch++;
 	if (obj->entry != NULL)
 		cache_release(cache, obj->entry);
 	set_open(obj->thread, open_now(obj->thread) - 1);

@@ -35,9 +35,7 @@ struct served_export;
 /* An object in use; door_close() gives it back (the descriptor is cached). */
 struct door_obj {
 	int fd; /* good for what was wanted, else O_PATH; borrowed */
-	/* As of door_open(); or, when only attributes were wanted, of a call that
-	 * arrived together with this one. The "before" of weak cache data. */
-	struct stat st;
+	struct stat st; /* as of door_open(): the "before" of weak cache data */
 	const struct served_export *export;
 	const struct export_options *options; /* of this client */
 	struct cache_entry *entry;
@@ -47,7 +45,6 @@ struct door_obj {
 	bool own_fd;
 	uint64_t at, resume;
 	bool settled; /* DOOR_LIST: a change after door_open() shows in ctime */
-	bool changes; /* opened to be changed */
 	bool utf16; /* names below are in the player dialect */
 };
 

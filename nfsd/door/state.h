@@ -27,8 +27,6 @@
 #define DOOR_STRIKE_NS	   1000000000u /* when they come within this time */
 #define DOOR_SETTLED_MS	   20 /* a ctime older than this is the last of its tick */
 #define DOOR_COARSE_MS	   2020 /* the same where times are whole seconds, or two */
-#define DOOR_FRESH	   64 /* files whose attributes calls of a batch share, */
-#define DOOR_FRESH_NS	   1000000u /* for this long at the most */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
@@ -40,14 +38,6 @@ struct door_peer {
 	bool utf16;
 	struct addr from;
 	const struct export_client *client; /* NULL: not allowed */
-};
-
-/* Attributes that calls of a batch share; event loop only, so no lock. */
-struct door_fresh {
-	uint64_t epoch; /* door->epoch */
-	uint64_t ns; /* when the call that asked began */
-	struct fh fh; /* of which file */
-	struct stat st;
 };
 
 struct door_thread {
@@ -84,9 +74,6 @@ struct door {
 	struct door_thread threads[DOOR_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */
 	unsigned int strikes;
-	uint64_t batch; /* of the last call in the event loop */
-	uint64_t epoch; /* ends with the batch and with each change */
-	struct door_fresh fresh[DOOR_FRESH];
 	long reads; /* blocks the event loop had read at the last look */
 };
 

@@ -214,14 +214,6 @@ run_who(struct call_ctx *ctx, const struct call_args *args UNUSED,
 	res->nwords = 6;
 }
 
-static void
-run_batch(struct call_ctx *ctx, const struct call_args *args UNUSED,
-    struct call_res *res)
-{
-	res->words[0] = (uint32_t)ctx->call->batch;
-	res->nwords = 1;
-}
-
 /* clang-format off */
 static const struct rpc_proc procs[STUB_NPROCS] = {
 	[STUB_NULL] = { "NULL", rpc_get_void, rpc_run_void, rpc_put_void, 0 },
@@ -233,7 +225,6 @@ static const struct rpc_proc procs[STUB_NPROCS] = {
 	[STUB_WHO] = { "WHO", rpc_get_void, run_who, put_res, 0 },
 	[STUB_LENGTH] = { "LENGTH", get_data, run_length, put_res, 0 },
 	[STUB_LATE_BYTES] = { "LATE_BYTES", get_n, run_late_bytes, put_res, 0 },
-	[STUB_BATCH] = { "BATCH", rpc_get_void, run_batch, put_res, 0 },
 	[STUB_SLOW_COUNT] = { "SLOW_COUNT", get_n, run_slow_count, put_res, RPC_CACHED },
 };
 /* clang-format on */

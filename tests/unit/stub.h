@@ -31,7 +31,6 @@ enum stub_proc {
 	STUB_SLOW_COUNT, /* cached, on a file thread, waits for stub_go() */
 	STUB_LENGTH, /* opaque -> its length */
 	STUB_LATE_BYTES, /* BYTES on a file thread */
-	STUB_BATCH, /* -> the batch it was read with */
 	STUB_NPROCS
 };
 

@@ -123,32 +123,6 @@ test_burst(const struct stub_server *s)
 	close(fd);
 }
 
-/* Calls that come with one read know that they do. */
-static void
-test_batch(const struct stub_server *s)
-{
-	uint32_t batch[3] = { 0 }, reply[8];
-	const char *why;
-	size_t len = 0, n;
-	int i, fd;
-
-	fd = stub_tcp(s);
-	for (i = 0; i < 2; i++) {
-		n = stub_message(buf + len + 4, 60, 1, STUB_BATCH, NULL, 0);
-		stub_mark(buf + len, n, true);
-		len += n + 4;
-	}
-	(void)send(fd, buf, len, 0);
-	for (i = 0; i < 2; i++)
-		if (recv(fd, reply, sizeof(reply), MSG_WAITALL) ==
-		    sizeof(reply))
-			batch[i] = ntohl(reply[7]);
-	ok(batch[0] != 0 && batch[0] == batch[1], "two calls in one batch");
-	(void)stub_call(fd, true, STUB_BATCH, NULL, 0, &batch[2], 1, &why);
-	cmp_ok(batch[2], ">", batch[1], "the next one is in another");
-	close(fd);
-}
-
 /* ABUSE 9 and 16. */
 static void
 test_ends(const struct stub_server *s)
@@ -320,7 +294,6 @@ main(void)
 	stub_start(&s);
 	test_kinds(&s);
 	test_pieces(&s);
-	test_batch(&s);
 	test_burst(&s);
 	test_ends(&s);
 	test_large(&s);

@@ -615,24 +615,15 @@ cache_handle(struct cache *c, uint32_t generation, uint16_t export_id,
 	return e != NULL;
 }
 
-bool
-cache_granted(struct cache *c, const struct cache_entry *e, uint64_t caller,
-    const struct timespec *ctime, int asked, int *granted)
+void
+cache_lock(struct cache *c)
 {
-	bool known;
-
 	pthread_mutex_lock(&c->lock);
-	known = grant_find(e->grants, caller, ctime, asked, granted);
-	pthread_mutex_unlock(&c->lock);
-	return known;
 }
 
 void
-cache_grant(struct cache *c, struct cache_entry *e, uint64_t caller,
-    const struct timespec *ctime, int asked, int granted)
+cache_unlock(struct cache *c)
 {
-	pthread_mutex_lock(&c->lock);
-	grant_note(e->grants, caller, ctime, asked, granted);
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -95,11 +95,9 @@ bool cache_has_room(struct cache *, size_t n);
 /* Drops the entries of a file, in whatever export and dialect. */
 void cache_forget(struct cache *, dev_t, ino_t);
 
-/* Remembered rights: false when they are not known for this ctime. */
-bool cache_granted(struct cache *, const struct cache_entry *, uint64_t caller,
-    const struct timespec *ctime, int asked, int *granted);
-void cache_grant(struct cache *, struct cache_entry *, uint64_t caller,
-    const struct timespec *ctime, int asked, int granted);
+/* Holds the lock, for the fields of an entry that have another owner. */
+void cache_lock(struct cache *);
+void cache_unlock(struct cache *);
 
 /*
  * Closes up to n files nobody holds, with all their descriptors (EMFILE).

@@ -64,10 +64,4 @@ struct cache_entry {
 	uint64_t at[CACHE_STREAMS]; /* where they stand */
 };
 
-/* Remembered rights of a file (grant.c); the cache's lock is held. */
-bool grant_find(const struct grant[CACHE_GRANTS], uint64_t caller,
-    const struct timespec *ctime, int asked, int *granted);
-void grant_note(struct grant[CACHE_GRANTS], uint64_t caller,
-    const struct timespec *ctime, int asked, int granted);
-
 #endif

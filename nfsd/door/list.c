@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "nfsd/door/ask.h"
 #include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
 

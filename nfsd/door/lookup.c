@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "nfsd/door/ask.h"
 #include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The state behind the door: one struct door for the process, one struct
- * door_thread for the event loop (number 0) and each file thread. Set up by the
- * worker, or by a test with a broker in the same process.
+ * What the files of this folder share and nothing outside it sees: the state
+ * of the door, of each of its threads, and the steps of door_open(), grouped by
+ * the file that has them.
  * Runs in: nfsd worker, tests.
  */
 #ifndef DOOR_STATE_H
@@ -11,22 +11,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "handle/fhandle.h"
 #include "nfsd/broker/broker.h"
-#include "nfsd/door/cache.h"
 #include "nfsd/door/door.h"
-#include "nfsd/door/handle_cache.h"
-#include "nfsd/door/listings.h"
-#include "nfsd/roles/cred.h"
+#include "nfsd/door/setup.h"
 #include "nfsd/roles/served.h"
 
-#define DOOR_THREADS_MAX   63 /* file threads; with the loop 64 channels */
 #define DOOR_PEERS	   64 /* access decisions a thread remembers */
-#define DOOR_BROKER_MS	   3000 /* a restarted broker is waited for */
-#define DOOR_SLOW_STRIKES  4 /* slow operations that make an export slow, */
-#define DOOR_STRIKE_NS	   1000000000u /* when they come within this time */
-#define DOOR_SETTLED_MS	   20 /* a ctime older than this is the last of its tick */
-#define DOOR_COARSE_MS	   2020 /* the same where times are whole seconds, or two */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
 /* As st_dev of a looked-up directory: the root of the export with this id. */
@@ -42,11 +32,11 @@ struct door_peer {
 
 struct door_thread {
 	struct door *door;
-	unsigned int index;
+	unsigned int index; /* 0: the event loop */
 	struct broker_client *broker;
 	struct cred_acting acting;
 	bool started;
-	/* Written by this thread alone; the event loop looks in (door_release_idle()). */
+	/* Written by this thread; the event loop reads (door_release_idle()). */
 	_Atomic unsigned int open; /* objects in use */
 	_Atomic uint64_t used_ns; /* when the last call began */
 	struct served_exports *_Atomic exports; /* in use by this thread */
@@ -77,49 +67,55 @@ struct door {
 	long reads; /* blocks the event loop had read at the last look */
 };
 
-struct door_settings {
-	enum nfsd_mode mode;
-	unsigned int threads; /* file threads */
-	size_t files; /* descriptors the cache may hold */
-	size_t notes; /* handles it may know without one */
-	struct fh_subkey key; /* the worker's */
-	bool mknod; /* unsquashed root may make device nodes */
-};
+/* Objects in use; only its own thread changes the count. */
+static inline unsigned int
+door_count(const struct door_thread *t)
+{
+	return atomic_load_explicit(&t->open, memory_order_relaxed);
+}
 
-/* Never NULL. There is one door in a process. */
-struct door *door_new(const struct door_settings *);
-void door_free(struct door *);
-/* Swaps the exports in; takes over one use. */
-void door_set_exports(struct door *, struct served_exports *);
-/* The channel of a thread; takes it over. */
-void door_set_broker(struct door *, unsigned int thread,
-    struct broker_client *);
-/* For begin: the thread of a call. */
-struct door_thread *door_thread(struct door *, unsigned int index);
-/* For end: how long a call took in the event loop, to tell slow exports. */
-void door_note_latency(struct door_thread *, uint64_t now_ns, uint64_t ns);
-/* Once a second, from the event loop. */
-void door_release_idle(struct door *, uint64_t now_ns);
+/* client.c. The current exports, from now on those of the thread. */
+struct served_exports *door_renew_exports(struct door_thread *);
+/* The exports for this call: those of its other objects, else the current. */
+static inline struct served_exports *
+door_exports(struct door_thread *t)
+{
+	struct served_exports *x = atomic_load(&t->exports);
 
-/* The write verifier lives there from now on (0: not chosen yet). */
-void door_share_verifier(_Atomic uint64_t *);
-
-/* For the files of the door only. */
-enum nfsstat door_status(struct call_ctx *, int error);
-/* The client's entry when it may use the export, else NULL. */
+	if (x != NULL &&
+	    (door_count(t) > 0 ||
+		t->generation == atomic_load(&t->door->generation)))
+		return x;
+	return door_renew_exports(t);
+}
+/* The client's row if it may use the export from this port, else NULL. */
 const struct export_client *door_client(struct door_thread *,
     const struct served_export *, bool utf16, const struct rpc_peer *);
-/* Ask the broker; again after an eviction or a restart. */
-int door_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
-    bool *readable);
-int door_ask_seal(struct call_ctx *, const struct broker_seal *,
-    const char *const *names, const int *fds, struct broker_sealed *);
+
+/* identity.c. Squashes the caller; the thread acts as the result. */
+int door_act_as_caller(struct call_ctx *, const struct export_options *);
+
+/* latency.c. Must a call on this export run on a file thread? Defers it then. */
+bool door_must_defer_export(struct call_ctx *, const struct served_export *);
+
 /*
- * A change in the same tick of the clock would leave ctime as it is: only by a
- * ctime from before that tick can a change be told. A time without fractions
- * may come from a filesystem that keeps none (ext4 with inodes of 128 bytes) or
- * counts by twos (FAT).
+ * rights.c. May the caller use the data as wanted? The owner may, whatever the
+ * mode, since the file may have been opened before its mode changed; execute
+ * permission includes reading.
+ */
+bool door_may_use(struct call_ctx *, const struct door_obj *,
+    unsigned int want);
+/*
+ * Is the ctime old enough that any later change gives another one? A change
+ * within the same tick of the clock does not. A time without fractions may come
+ * from a filesystem that keeps none (ext4 with inodes of 128 bytes) or counts
+ * by twos (FAT).
  */
 bool door_settled(const struct timespec *ctime);
+/* Rights remembered for a caller under this ctime: false if unknown. */
+bool rights_find(struct cache *, const struct cache_entry *, uint64_t caller,
+    const struct timespec *ctime, int asked, int *granted);
+void rights_add(struct cache *, struct cache_entry *, uint64_t caller,
+    const struct timespec *ctime, int asked, int granted);
 
 #endif

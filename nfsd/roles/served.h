@@ -23,9 +23,6 @@
 
 struct inode_table;
 
-#define DOOR_SLOW_NS	 2000000u /* an operation in the loop that took longer */
-#define DOOR_SLOW_FOR_NS 2000000000u /* sends its export to threads this long */
-
 struct served_export {
 	const struct export *conf;
 	struct served_export *outer; /* of a submount, else NULL */

@@ -24,7 +24,7 @@
 #include "confine/sandbox.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/broker/broker.h"
-#include "nfsd/door/state.h"
+#include "nfsd/door/setup.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
 #include "nfsd/worker/worker_policy.h"
@@ -126,31 +126,27 @@ connections_now(void)
 static bool
 give_files(void *arg UNUSED)
 {
-	return cache_evict(self.door->cache, DOOR_EVICT_AT_ONCE) > 0;
+	return door_give_files(self.door);
 }
 
 static void
 copy_stats(size_t connections)
 {
 	const struct reply_cache_stats *r = reply_cache_stats(self.replies);
-	struct cache_stats f;
-	struct handle_cache_stats notes;
-	struct listings_stats listings;
+	struct door_stats d;
 
-	cache_stats(self.door->cache, &f);
-	handle_cache_stats(self.door->notes, &notes);
-	listings_stats(self.door->listings, &listings);
+	door_stats(self.door, &d);
 	stats_set(self.stats, STATS_CONNECTIONS, connections);
 	stats_set(self.stats, STATS_IN_FLIGHT,
 	    rpc_server_in_flight(self.server));
-	stats_set(self.stats, STATS_FILES, f.descriptors);
-	stats_set(self.stats, STATS_FILE_HITS, f.hits);
-	stats_set(self.stats, STATS_FILE_MISSES, f.misses);
-	stats_set(self.stats, STATS_FILE_EVICTIONS, f.evictions);
-	stats_set(self.stats, STATS_NOTE_HITS, notes.hits);
-	stats_set(self.stats, STATS_NOTE_MISSES, notes.misses);
-	stats_set(self.stats, STATS_LISTING_HITS, listings.hits);
-	stats_set(self.stats, STATS_LISTING_MISSES, listings.misses);
+	stats_set(self.stats, STATS_FILES, d.files.descriptors);
+	stats_set(self.stats, STATS_FILE_HITS, d.files.hits);
+	stats_set(self.stats, STATS_FILE_MISSES, d.files.misses);
+	stats_set(self.stats, STATS_FILE_EVICTIONS, d.files.evictions);
+	stats_set(self.stats, STATS_NOTE_HITS, d.notes.hits);
+	stats_set(self.stats, STATS_NOTE_MISSES, d.notes.misses);
+	stats_set(self.stats, STATS_LISTING_HITS, d.listings.hits);
+	stats_set(self.stats, STATS_LISTING_MISSES, d.listings.misses);
 	stats_set(self.stats, STATS_REPLY_HITS, r->hits);
 	stats_set(self.stats, STATS_REPLY_BUSY, r->busy);
 	stats_set(self.stats, STATS_REPLY_MISSES, r->misses);
@@ -164,16 +160,8 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 
 	door_release_idle(self.door, clock_ns());
 	/* share_descriptors() keeps connections below descriptors. */
-	cache_set_limit(self.door->cache, self.descriptors - connections);
+	door_set_files(self.door, self.descriptors - connections);
 	copy_stats(connections);
-}
-
-/* What may take its time, on the janitor's thread. */
-static void
-chore(void *arg UNUSED)
-{
-	cache_sweep(self.door->cache);
-	handle_cache_trim(self.door->notes);
 }
 
 static void
@@ -202,7 +190,7 @@ on_channels(void *arg UNUSED, struct ipc_message *m)
 		fatalx("parent: wrong number of channels");
 	for (i = 0; i < m->nfds; i++) {
 		if (self.door != NULL)
-			broker_client_replace(self.door->threads[i].broker,
+			door_replace_broker(self.door, (unsigned int)i,
 			    m->fds[i]);
 		else {
 			if (self.has_channels)
@@ -364,7 +352,7 @@ start_serving(void)
 	self.server = rpc_server_new(programs, nitems(programs), &hooks);
 	self.replies = reply_cache_new(REPLIES);
 	rpc_server_set_cache(self.server, self.replies);
-	cache_start_janitor(self.door->cache, chore, NULL);
+	door_start_janitor(self.door);
 	if (self.setup.threads > 0) {
 		self.pool = rpc_pool_new(self.base, self.setup.threads,
 		    QUEUE_MAX, NULL, NULL);

@@ -253,37 +253,6 @@ by_number(void)
 	cache_free(c);
 }
 
-static void
-grants(void)
-{
-	struct cache *c = cache_new(16);
-	struct cache_entry *e = put(c, 7, CACHE_SLOT_PATH);
-	struct timespec t = { 10, 0 }, changed = { 11, 0 };
-	int granted = -1;
-
-	ok(!cache_granted(c, e, 1, &t, R_OK, &granted), "nothing known");
-	cache_grant(c, e, 1, &t, R_OK | W_OK, R_OK);
-	ok(cache_granted(c, e, 1, &t, R_OK | W_OK, &granted) && granted == R_OK,
-	    "both the grant and the refusal are known");
-	ok(!cache_granted(c, e, 1, &t, X_OK, &granted),
-	    "but not what was not asked");
-	ok(!cache_granted(c, e, 1, &changed, R_OK, &granted),
-	    "nor after the file changed");
-	ok(!cache_granted(c, e, 2, &t, R_OK, &granted),
-	    "nor for another caller");
-	cache_grant(c, e, 1, &t, X_OK, X_OK);
-	ok(cache_granted(c, e, 1, &t, R_OK | X_OK, &granted) &&
-		granted == (R_OK | X_OK),
-	    "rights add up");
-	cache_grant(c, e, 2, &t, R_OK, 0);
-	cache_grant(c, e, 3, &t, R_OK, 0);
-	ok(!cache_granted(c, e, 1, &t, R_OK, &granted) &&
-		cache_granted(c, e, 3, &t, R_OK, &granted),
-	    "the last two callers are remembered");
-	cache_release(c, e);
-	cache_free(c);
-}
-
 /* Handles that tell a name: first one file has it, then another. */
 static void
 renaming(void)
@@ -404,7 +373,6 @@ main(void)
 	dropping();
 	lending();
 	by_number();
-	grants();
 	renaming();
 	sweeping();
 	together();

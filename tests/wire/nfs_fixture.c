@@ -16,7 +16,8 @@
 
 #include "base/util.h"
 #include "nfs_fixture.h"
-#include "nfsd/door/state.h"
+#include "nfsd/broker/broker.h"
+#include "nfsd/door/setup.h"
 #include "rpc/msg.h"
 
 #define REPLY_MAX (1200 * 1024)
@@ -407,10 +408,10 @@ nfs_fixture_path(const struct nfs_fixture *f)
 uint64_t
 nfs_fixture_recalled(struct nfs_fixture *f)
 {
-	struct listings_stats stats;
+	struct door_stats stats;
 
-	listings_stats(f->door->listings, &stats);
-	return stats.hits;
+	door_stats(f->door, &stats);
+	return stats.listings.hits;
 }
 
 int

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Descriptors and handles that only the broker can give. When descriptors run
+ * out, files that are only cached give way. While the broker is restarting, a
+ * file thread waits for it; the event loop defers the call to one.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "nfsd/door/ask.h"
+
+#define BROKER_MS    3000 /* how long a restarting broker is waited for */
+#define NO_FILES_KEY 0x66696c6573u /* of a log line */
+
+/* The client is told to try again; the administrator learns why. */
+static void
+log_no_files(void)
+{
+	if (log_permit(NO_FILES_KEY))
+		log_warnx(
+		    "no descriptor left for a file: its client is told to "
+		    "try again; LimitNOFILE= or ulimit -n raises the "
+		    "limit");
+}
+
+enum nfsstat
+door_status(struct call_ctx *ctx, int error)
+{
+	switch (error) {
+	case BROKER_FORGED:
+		return NFSERR_BADHANDLE;
+	case EPIPE: /* no broker: a file thread waits for it */
+		if (!ctx->changed && door_must_defer(ctx))
+			return NFS_DEFERRED;
+		return NFSERR_JUKEBOX;
+	case EAGAIN:
+	case EMFILE:
+	case ENFILE:
+		return NFSERR_JUKEBOX;
+	default:
+		return nfs_status(error);
+	}
+}
+
+int
+door_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
+    mode_t mode)
+{
+	int fd = openat(dirfd, name, flags, mode);
+
+	if (fd == -1 && errno == EMFILE &&
+	    cache_evict(ctx->thread->door->cache, DOOR_EVICT_AT_ONCE) > 0)
+		fd = openat(dirfd, name, flags, mode);
+	return fd;
+}
+
+/* After a question failed: is there a new broker to ask again? */
+static bool
+has_new_broker(const struct call_ctx *ctx)
+{
+	return errno == EPIPE && ctx->call->may_block &&
+	    broker_client_wait(ctx->thread->broker, BROKER_MS);
+}
+
+int
+door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+    bool *readable)
+{
+	struct door_thread *t = ctx->thread;
+	struct broker_open q = { .fh = *fh,
+		.want = want,
+		.uid = t->cred.uid,
+		.gid = t->cred.gid,
+		.ngids = t->cred.ngids };
+	int fd;
+
+	memcpy(q.gids, t->cred.gids, t->cred.ngids * sizeof(q.gids[0]));
+	fd = broker_client_open(t->broker, &q, readable);
+	if (fd == -1 && errno == EMFILE &&
+	    cache_evict(t->door->cache, DOOR_EVICT_AT_ONCE) > 0)
+		fd = broker_client_open(t->broker, &q, readable);
+	if (fd == -1 && has_new_broker(ctx))
+		fd = broker_client_open(t->broker, &q, readable);
+	if (fd == -1 && errno == EMFILE) {
+		log_no_files();
+		errno = EMFILE;
+	}
+	return fd;
+}
+
+int
+door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
+    const char *const *names, const int *fds, struct broker_sealed *answer)
+{
+	struct door_thread *t = ctx->thread;
+	int result;
+
+	result = broker_client_seal(t->broker, q, names, fds, answer);
+	if (result == -1 && has_new_broker(ctx))
+		result = broker_client_seal(t->broker, q, names, fds, answer);
+	return result;
+}
+
+int
+door_ask_data(struct call_ctx *ctx, const struct door_obj *obj,
+    enum cache_slot slot)
+{
+	enum broker_want want =
+	    slot == CACHE_SLOT_WRITE ? BROKER_WRITE : BROKER_READ;
+	struct cache *cache = ctx->thread->door->cache;
+	bool readable = false;
+	struct stat now;
+	int fd;
+
+	fd = door_ask_open(ctx, &obj->entry->fh, want, &readable);
+	if (fd == -1)
+		return -1;
+	/*
+	 * A handle that encodes a path may lead the broker to another file than
+	 * the entry holds: then the entry is stale.
+	 */
+	if (obj->export->ino_ambiguous &&
+	    (fstat(fd, &now) == -1 || now.st_ino != obj->st.st_ino ||
+		now.st_dev != obj->st.st_dev)) {
+		close(fd);
+		cache_drop(cache, obj->entry);
+		errno = ESTALE;
+		return -1;
+	}
+	cache_add_fd(cache, obj->entry, fd, slot, readable);
+	return cache_fd(cache, obj->entry, slot);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the door asks the broker. A question is asked again after an eviction
+ * when descriptors ran out, and on a file thread after the broker was restarted.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#ifndef DOOR_ASK_H
+#define DOOR_ASK_H
+
+#include "nfsd/door/state.h"
+
+/* A descriptor for the file of a handle, or -1 with errno. */
+int door_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
+    bool *readable);
+/* 0 with handles and errors in the answer, or -1 with errno. */
+int door_ask_seal(struct call_ctx *, const struct broker_seal *,
+    const char *const *names, const int *fds, struct broker_sealed *);
+/* The broker opens the data of a file; the cache keeps the descriptor. */
+int door_ask_data(struct call_ctx *, const struct door_obj *, enum cache_slot);
+/* A descriptor for the data: from the cache, else from the broker. Or -1. */
+static inline int
+door_data_fd(struct call_ctx *ctx, const struct door_obj *obj,
+    enum cache_slot slot)
+{
+	int fd = cache_fd(ctx->thread->door->cache, obj->entry, slot);
+
+	return fd != -1 ? fd : door_ask_data(ctx, obj, slot);
+}
+/* The status for an error of the broker or of the kernel. */
+enum nfsstat door_status(struct call_ctx *, int error);
+
+#endif

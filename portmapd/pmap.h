@@ -60,7 +60,14 @@ enum rpcb_proc {
 enum pmap_door {
 	DOOR_NET, /* UDP, TCP: asks, never changes anything */
 	DOOR_REGISTER, /* entries live as long as the connection */
-	DOOR_COMPAT /* rpcbind's socket: entries last until UNSET */
+	DOOR_COMPAT, /* rpcbind's socket: entries last until UNSET */
+	PMAP_DOORS
+};
+
+/* One kind of socket: what the hooks of its server are given. */
+struct pmap_listener {
+	struct portmap *pm;
+	enum pmap_door door;
 };
 
 struct pmap_counters {
@@ -76,6 +83,7 @@ struct portmap {
 	struct pmap_map *map;
 	struct policy policy;
 	struct pmap_counters counters;
+	struct pmap_listener listeners[PMAP_DOORS];
 };
 
 struct call_ctx {
@@ -125,11 +133,8 @@ extern const struct rpc_proc pmap2_procs[PMAP2_PROCS];
 extern const struct rpc_proc rpcb3_procs[RPCB3_PROCS];
 extern const struct rpc_proc rpcb4_procs[RPCB4_PROCS];
 
-/* pmap_serve.c: the program and its hooks, by door. */
-extern const struct rpc_prog pmap_prog;
-extern const struct rpc_hooks pmap_hooks[DOOR_COMPAT + 1];
-/* The state the hooks give to each call; set before the first call. */
-void pmap_serve_init(struct portmap *);
+/* pmap_serve.c: a server of the program, for one kind of socket. */
+struct rpc_server *pmap_server_new(struct portmap *, enum pmap_door);
 /* Enters portmapd itself: versions 2, 3 and 4 at this socket. */
 void pmap_serve_self(struct portmap *, const struct addr *, bool udp);
 /* The same for a unix socket: versions 3 and 4. */

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "portmapd/pmap.h"
+#include "rpc/server.h"
 
 static const struct rpc_vers versions[] = {
 	{ 2, PMAP2_PROCS, pmap2_procs },
@@ -15,55 +16,29 @@ static const struct rpc_vers versions[] = {
 	{ 4, RPCB4_PROCS, rpcb4_procs },
 };
 
-const struct rpc_prog pmap_prog = { "portmap", PMAP_PROG, nitems(versions),
+static const struct rpc_prog prog = { "portmap", PMAP_PROG, nitems(versions),
 	versions };
 
-/* The one state of this process; the pipeline's hooks take no argument. */
-static struct portmap *state;
-
-void
-pmap_serve_init(struct portmap *pm)
-{
-	state = pm;
-}
-
 static enum rpc_auth_stat
-begin(struct call_ctx *ctx, struct rpc_call *call, enum pmap_door door)
+begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
+	const struct pmap_listener *listener = arg;
 	const struct rpc_peer *peer = call->peer;
 
 	ctx->call = call;
-	ctx->pm = state;
-	ctx->door = door;
+	ctx->pm = listener->pm;
+	ctx->door = listener->door;
 	ctx->version = (unsigned int)(call->vers - versions);
 	if ((call->proc->flags & PMAP_BULK) != 0 && peer->kind == RPC_UDP &&
 	    !addr_is_loopback(&peer->from)) {
-		state->counters.bulk_refused++;
+		ctx->pm->counters.bulk_refused++;
 		return AUTH_TOOWEAK;
 	}
 	return AUTH_OK;
 }
 
-static enum rpc_auth_stat
-begin_net(struct call_ctx *ctx, struct rpc_call *call)
-{
-	return begin(ctx, call, DOOR_NET);
-}
-
-static enum rpc_auth_stat
-begin_register(struct call_ctx *ctx, struct rpc_call *call)
-{
-	return begin(ctx, call, DOOR_REGISTER);
-}
-
-static enum rpc_auth_stat
-begin_compat(struct call_ctx *ctx, struct rpc_call *call)
-{
-	return begin(ctx, call, DOOR_COMPAT);
-}
-
 static void
-end(struct call_ctx *ctx, const struct rpc_call *call,
+end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
 	struct pmap_counters *c = &ctx->pm->counters;
@@ -75,15 +50,22 @@ end(struct call_ctx *ctx, const struct rpc_call *call,
 		c->unset[ctx->version]++;
 }
 
-/* clang-format off */
-#define HOOKS(begin) { sizeof(struct call_ctx), sizeof(struct call_args), \
-	sizeof(struct call_res), begin, end }
-const struct rpc_hooks pmap_hooks[DOOR_COMPAT + 1] = {
-	[DOOR_NET]      = HOOKS(begin_net),
-	[DOOR_REGISTER] = HOOKS(begin_register),
-	[DOOR_COMPAT]   = HOOKS(begin_compat),
-};
-/* clang-format on */
+struct rpc_server *
+pmap_server_new(struct portmap *pm, enum pmap_door door)
+{
+	static const struct rpc_prog *const progs[] = { &prog };
+	struct pmap_listener *listener = &pm->listeners[door];
+	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = begin,
+		.end = end,
+		.arg = listener };
+
+	listener->pm = pm;
+	listener->door = door;
+	return rpc_server_new(progs, nitems(progs), &hooks);
+}
 
 static void
 set_self(struct portmap *pm, struct pmap_service *svc, size_t first)

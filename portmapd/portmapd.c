@@ -36,9 +36,9 @@ struct portmapd {
 	struct rpc_limits limits;
 	struct listen_set sockets;
 	bool inherited; /* a service manager passed sockets */
-	int local[DOOR_COMPAT + 1]; /* unix sockets; -1: none */
+	int local[PMAP_DOORS]; /* unix sockets; -1: none */
 	struct event_base *base;
-	struct rpc_server *servers[DOOR_COMPAT + 1];
+	struct rpc_server *servers[PMAP_DOORS];
 	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX + 2];
 	size_t nudp, ntcp;
@@ -227,15 +227,12 @@ serve_net(struct portmapd *p, const struct listen_socket *s)
 static void
 serve_all(struct portmapd *p)
 {
-	static const struct rpc_prog *const progs[] = { &pmap_prog };
 	enum pmap_door door;
 	size_t i;
 
 	p->pm.map = pmap_map_new();
-	pmap_serve_init(&p->pm);
-	for (door = DOOR_NET; door <= DOOR_COMPAT; door++)
-		p->servers[door] =
-		    rpc_server_new(progs, nitems(progs), &pmap_hooks[door]);
+	for (door = 0; door < PMAP_DOORS; door++)
+		p->servers[door] = pmap_server_new(&p->pm, door);
 	for (i = 0; i < p->sockets.n; i++)
 		serve_net(p, &p->sockets.list[i]);
 	/* The table names one local socket: rpcbind's where we have it. */

@@ -139,14 +139,16 @@ struct rpc_hooks {
 	 * on the thread of the attempt (call->thread), so twice for a call
 	 * that set `deferred`. May be NULL.
 	 */
-	enum rpc_auth_stat (*begin)(struct call_ctx *, struct rpc_call *);
+	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
+	    struct rpc_call *);
 	/*
 	 * After put, or after a failed get (then the result is zero). Once per
 	 * call that began, always in the event loop: statistics need no lock.
 	 * May be NULL.
 	 */
-	void (*end)(struct call_ctx *, const struct rpc_call *,
+	void (*end)(void *arg, struct call_ctx *, const struct rpc_call *,
 	    const struct call_res *);
+	void *arg;
 };
 
 #endif

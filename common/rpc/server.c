@@ -186,7 +186,7 @@ finish(struct rpc_server *s, struct work *w)
 	bool keep;
 
 	if (w->begun && s->hooks.end != NULL)
-		s->hooks.end(w->ctx, &w->call, w->res);
+		s->hooks.end(s->hooks.arg, w->ctx, &w->call, w->res);
 	w->begun = false;
 	if (w->entry != NULL) {
 		keep = w->call.outcome == RPC_SUCCESS;
@@ -216,7 +216,9 @@ attempt(struct rpc_server *s, struct work *w)
 	call->room_len = xdr_out_left(&w->out);
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
-	auth = s->hooks.begin == NULL ? AUTH_OK : s->hooks.begin(w->ctx, call);
+	auth = AUTH_OK;
+	if (s->hooks.begin != NULL)
+		auth = s->hooks.begin(s->hooks.arg, w->ctx, call);
 	if (auth != AUTH_OK) {
 		xdr_out_init(&w->out, w->out.base, w->out.cap);
 		rpc_put_auth_error(&w->out, call->xid, auth);

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mount_list.h"
 #include "mountd/worker/mount_ops.h"
@@ -16,13 +17,11 @@
 #define LIST_FULL  0x6c697374u /* key of a log line */
 #define TEXT_SHOWN 256 /* of a path, escaped */
 
-static struct mount_state *the_state;
-
 static enum rpc_auth_stat
-begin(struct call_ctx *ctx, struct rpc_call *call)
+begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
-	ctx->state = the_state;
+	ctx->state = arg;
 	return AUTH_OK; /* any flavour: the address decides */
 }
 
@@ -73,7 +72,7 @@ note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 }
 
 static void
-end(struct call_ctx *ctx, const struct rpc_call *call,
+end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
 	if (ctx->mnt == NULL || call->outcome != RPC_SUCCESS)
@@ -90,12 +89,12 @@ end(struct call_ctx *ctx, const struct rpc_call *call,
 struct rpc_hooks
 mount_hooks(struct mount_state *state)
 {
-	the_state = state;
 	return (struct rpc_hooks){
 		.ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
 		.begin = begin,
 		.end = end,
+		.arg = state,
 	};
 }

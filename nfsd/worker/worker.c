@@ -45,7 +45,7 @@
 
 _Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX, "the door knows them all");
 
-static struct {
+static struct worker {
 	struct role *role;
 	struct nfsd_setup setup;
 	struct role_exports incoming;
@@ -68,12 +68,14 @@ static struct {
 } self;
 
 static enum rpc_auth_stat
-begin(struct call_ctx *ctx, struct rpc_call *call)
+begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
+	const struct worker *w = arg;
+
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
-	ctx->thread = door_thread(self.door, call->thread);
-	ctx->scratch = self.scratch[call->thread];
+	ctx->thread = door_thread(w->door, call->thread);
+	ctx->scratch = w->scratch[call->thread];
 	return AUTH_OK;
 }
 
@@ -94,17 +96,18 @@ bytes_of(const struct rpc_call *call, const struct call_res *res)
 }
 
 static void
-end(struct call_ctx *ctx, const struct rpc_call *call,
+end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
+	struct worker *w = arg;
 	uint64_t now = clock_ns(), ns = now - call->started_ns;
 	bool failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK;
 
 	if (call->thread == 0)
 		door_note_latency(ctx->thread, now, ns);
 	else
-		self.late++;
-	stats_count(self.stats, call->vers->vers, call->procnum, failed,
+		w->late++;
+	stats_count(w->stats, call->vers->vers, call->procnum, failed,
 	    bytes_of(call, res), ns);
 }
 
@@ -343,7 +346,8 @@ start_serving(void)
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
 		.begin = begin,
-		.end = end };
+		.end = end,
+		.arg = &self };
 	const struct timeval second = { .tv_sec = 1 };
 	const struct rpc_limits *limits = &self.setup.limits;
 	struct listen_socket *s;

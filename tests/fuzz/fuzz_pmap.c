@@ -14,20 +14,18 @@
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static struct portmap pm;
-static struct rpc_server *servers[DOOR_COMPAT + 1];
+static struct rpc_server *servers[PMAP_DOORS];
 
 static void
 set_up(void)
 {
-	static const struct rpc_prog *const progs[] = { &pmap_prog };
 	struct addr at;
 	enum pmap_door d;
 
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
-	pmap_serve_init(&pm);
-	for (d = DOOR_NET; d <= DOOR_COMPAT; d++)
-		servers[d] = rpc_server_new(progs, 1, &pmap_hooks[d]);
+	for (d = 0; d < PMAP_DOORS; d++)
+		servers[d] = pmap_server_new(&pm, d);
 	(void)addr_parse(&at, "0.0.0.0:111");
 	pmap_serve_self(&pm, &at, true);
 	(void)addr_parse(&at, "[::]:111");
@@ -63,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		set_up();
 	if (size == 0)
 		return 0;
-	door = data[0] % (DOOR_COMPAT + 1);
+	door = data[0] % PMAP_DOORS;
 	from.peer.kind = data[0] & 0x10 ? RPC_UDP : RPC_TCP;
 	(void)addr_parse(&from.peer.from, "192.0.2.9:700");
 	(void)addr_parse(&from.peer.to,

@@ -239,7 +239,7 @@ const struct rpc_prog stub_prog = { "stub", STUB_PROG, nitems(versions),
 const struct rpc_prog *const stub_progs[] = { &stub_prog };
 
 static enum rpc_auth_stat
-begin(struct call_ctx *ctx, struct rpc_call *call)
+begin(void *arg UNUSED, struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	if (call->thread == 0)
@@ -248,8 +248,8 @@ begin(struct call_ctx *ctx, struct rpc_call *call)
 }
 
 static void
-end(struct call_ctx *ctx UNUSED, const struct rpc_call *call UNUSED,
-    const struct call_res *res UNUSED)
+end(void *arg UNUSED, struct call_ctx *ctx UNUSED,
+    const struct rpc_call *call UNUSED, const struct call_res *res UNUSED)
 {
 	stub_ended++;
 }

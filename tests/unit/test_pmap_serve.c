@@ -21,9 +21,8 @@
 #define MOUNT 100005u
 #define USER  1000u
 
-static const struct rpc_prog *const progs[] = { &pmap_prog };
 static struct portmap pm;
-static struct rpc_server *servers[DOOR_COMPAT + 1];
+static struct rpc_server *servers[PMAP_DOORS];
 static uint8_t request[PMAP_RECORD_MAX], reply[PMAP_REPLY_MAX];
 
 /* Who asks, and how the last call went. */
@@ -519,9 +518,8 @@ main(void)
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
 	is(policy_add(&pm.policy, "1000:300000"), NULL, "a rule for a user");
-	pmap_serve_init(&pm);
-	for (d = DOOR_NET; d <= DOOR_COMPAT; d++)
-		servers[d] = rpc_server_new(progs, 1, &pmap_hooks[d]);
+	for (d = 0; d < PMAP_DOORS; d++)
+		servers[d] = pmap_server_new(&pm, d);
 	(void)addr_parse(&any4, "0.0.0.0:111");
 	(void)addr_parse(&any6, "[::]:111");
 	pmap_serve_self(&pm, &any4, true);
@@ -541,7 +539,7 @@ main(void)
 	test_amplification();
 	test_garbage();
 	cmp_ok(pmap_map_drop(pm.map, 1), "==", 7, "a registrant's end");
-	for (d = DOOR_NET; d <= DOOR_COMPAT; d++)
+	for (d = 0; d < PMAP_DOORS; d++)
 		rpc_server_free(servers[d]);
 	pmap_map_free(pm.map);
 	done_testing();

@@ -24,7 +24,6 @@
 
 #define NFS 100003u
 
-static const struct rpc_prog *const progs[] = { &pmap_prog };
 static struct event_base *base;
 static struct portmap pm;
 static struct rpc_server *server;
@@ -67,7 +66,7 @@ on_closed(void *arg UNUSED, uint64_t id)
 static void
 server_start(enum pmap_door door)
 {
-	server = rpc_server_new(progs, 1, &pmap_hooks[door]);
+	server = pmap_server_new(&pm, door);
 	tcp = rpc_tcp_new(base, server, listen_here(), &rpc_limits_default,
 	    door == DOOR_REGISTER ? on_closed : NULL, NULL);
 }
@@ -296,7 +295,6 @@ main(void)
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
 	policy_set_master(&pm.policy, getuid());
-	pmap_serve_init(&pm);
 	test_restart();
 	test_refused();
 	test_lasting();

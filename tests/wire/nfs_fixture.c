@@ -39,22 +39,17 @@ struct nfs_fixture {
 	uint8_t reply[REPLY_MAX];
 };
 
-static struct nfs_fixture *current; /* of the hooks, which have no argument */
-
 static enum rpc_auth_stat
-begin(struct call_ctx *ctx, struct rpc_call *call)
+begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
+	const struct nfs_fixture *f = arg;
+
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 2 ? &nfs2_limits : &nfs3_limits;
-	ctx->thread = door_thread(current->door, 0);
-	ctx->scratch = current->scratch;
+	ctx->thread = door_thread(f->door, 0);
+	ctx->scratch = f->scratch;
 	return AUTH_OK;
 }
-
-static const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
-	.args_size = sizeof(struct call_args),
-	.res_size = sizeof(struct call_res),
-	.begin = begin };
 
 /* Root again, whoever the last caller was. */
 static void
@@ -330,6 +325,10 @@ nfs_fixture_new(const char *setup)
 {
 	static const char *const names[EXPORTS] = { "exp", "other", "player" };
 	static const struct rpc_prog *const progs[] = { &nfs_program };
+	struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = begin };
 	struct nfs_fixture *f;
 	int i, top;
 
@@ -349,7 +348,7 @@ nfs_fixture_new(const char *setup)
 	fill(f->dir);
 	fill_player(f->roots[PLAYER]);
 	open_door(f, setup);
-	current = f;
+	hooks.arg = f;
 	f->server = rpc_server_new(progs, nitems(progs), &hooks);
 	remove_doomed(f);
 	return f;

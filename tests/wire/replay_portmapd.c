@@ -32,7 +32,6 @@ static const struct rpc_prog rpcb = { "rpcb", PMAP_PROG, nitems(rpcb_vers),
 	rpcb_vers };
 static const struct rpc_prog *const folders[] = { &pmap, &rpcb };
 
-static const struct rpc_prog *const progs[] = { &pmap_prog };
 static struct portmap pm;
 
 static void
@@ -63,7 +62,6 @@ begin(const char *setup)
 	memset(&pm, 0, sizeof(pm));
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
-	pmap_serve_init(&pm);
 	for (; sscanf(setup, "%255s%n", word, &n) == 1; setup += n) {
 		if (strcmp(word, "register") == 0)
 			door = DOOR_REGISTER;
@@ -74,7 +72,7 @@ begin(const char *setup)
 		else
 			errx(1, "setup: unknown word %s", word);
 	}
-	return rpc_server_new(progs, nitems(progs), &pmap_hooks[door]);
+	return pmap_server_new(&pm, door);
 }
 
 static void

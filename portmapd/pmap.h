@@ -57,17 +57,17 @@ enum rpcb_proc {
 #define PMAP_BULK 0x100u
 
 /* Through which socket a call came. */
-enum pmap_door {
-	DOOR_NET, /* UDP, TCP: asks, never changes anything */
-	DOOR_REGISTER, /* entries live as long as the connection */
-	DOOR_COMPAT, /* rpcbind's socket: entries last until UNSET */
-	PMAP_DOORS
+enum pmap_socket {
+	SOCKET_NET, /* UDP, TCP: asks, never changes anything */
+	SOCKET_REGISTER, /* entries live as long as the connection */
+	SOCKET_COMPAT, /* rpcbind's socket: entries last until UNSET */
+	PMAP_SOCKETS
 };
 
 /* One kind of socket: what the hooks of its server are given. */
 struct pmap_listener {
 	struct portmap *pm;
-	enum pmap_door door;
+	enum pmap_socket via;
 };
 
 struct pmap_counters {
@@ -83,13 +83,13 @@ struct portmap {
 	struct pmap_map *map;
 	struct policy policy;
 	struct pmap_counters counters;
-	struct pmap_listener listeners[PMAP_DOORS];
+	struct pmap_listener listeners[PMAP_SOCKETS];
 };
 
 struct call_ctx {
 	struct rpc_call *call;
 	struct portmap *pm;
-	enum pmap_door door;
+	enum pmap_socket via;
 	unsigned int version; /* index for statistics */
 };
 
@@ -134,7 +134,7 @@ extern const struct rpc_proc rpcb3_procs[RPCB3_PROCS];
 extern const struct rpc_proc rpcb4_procs[RPCB4_PROCS];
 
 /* pmap_serve.c: a server of the program, for one kind of socket. */
-struct rpc_server *pmap_server_new(struct portmap *, enum pmap_door);
+struct rpc_server *pmap_server_new(struct portmap *, enum pmap_socket);
 /* Enters portmapd itself: versions 2, 3 and 4 at this socket. */
 void pmap_serve_self(struct portmap *, const struct addr *, bool udp);
 /* The same for a unix socket: versions 3 and 4. */

@@ -69,7 +69,7 @@ refuse(struct call_ctx *ctx, const struct call_args *args)
 	ctx->pm->counters.refused++;
 	if (!log_permit(addr_hash(&peer->from) ^ peer->uid))
 		return;
-	if (ctx->door == DOOR_NET)
+	if (ctx->via == SOCKET_NET)
 		log_info("%s: %s of program %u refused: not by the network",
 		    addr_print(&peer->from, from), ctx->call->proc->name,
 		    args->svc.prog);
@@ -82,7 +82,7 @@ refuse(struct call_ctx *ctx, const struct call_args *args)
 static bool
 may_change(struct call_ctx *ctx, const struct call_args *args)
 {
-	if (ctx->door != DOOR_NET &&
+	if (ctx->via != SOCKET_NET &&
 	    policy_allows(&ctx->pm->policy, ctx->call->peer->uid,
 		args->svc.prog))
 		return true;
@@ -96,7 +96,7 @@ owner_of_call(const struct call_ctx *ctx)
 	struct pmap_owner by = { .uid = ctx->call->peer->uid };
 
 	by.link =
-	    ctx->door == DOOR_COMPAT ? PMAP_LINK_NONE : ctx->call->peer->id;
+	    ctx->via == SOCKET_COMPAT ? PMAP_LINK_NONE : ctx->call->peer->id;
 	return by;
 }
 
@@ -131,7 +131,7 @@ op_unset(struct call_ctx *ctx, const struct call_args *args,
 {
 	const struct pmap_service *svc = &args->svc;
 	struct pmap_owner by = owner_of_call(ctx);
-	bool any = ctx->door == DOOR_COMPAT &&
+	bool any = ctx->via == SOCKET_COMPAT &&
 	    policy_is_master(&ctx->pm->policy, by.uid);
 
 	if (!may_change(ctx, args))

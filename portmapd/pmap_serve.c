@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The program as the RPC pipeline sees it: its versions, and what happens
- * before and after each call, by the door the call came through.
+ * before and after each call, by the socket the call came through.
  * Runs in: portmapd.
  */
 #include <string.h>
@@ -27,7 +27,7 @@ begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 
 	ctx->call = call;
 	ctx->pm = listener->pm;
-	ctx->door = listener->door;
+	ctx->via = listener->via;
 	ctx->version = (unsigned int)(call->vers - versions);
 	if ((call->proc->flags & PMAP_BULK) != 0 && peer->kind == RPC_UDP &&
 	    !addr_is_loopback(&peer->from)) {
@@ -51,10 +51,10 @@ end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
 }
 
 struct rpc_server *
-pmap_server_new(struct portmap *pm, enum pmap_door door)
+pmap_server_new(struct portmap *pm, enum pmap_socket via)
 {
 	static const struct rpc_prog *const progs[] = { &prog };
-	struct pmap_listener *listener = &pm->listeners[door];
+	struct pmap_listener *listener = &pm->listeners[via];
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
@@ -63,7 +63,7 @@ pmap_server_new(struct portmap *pm, enum pmap_door door)
 		.arg = listener };
 
 	listener->pm = pm;
-	listener->door = door;
+	listener->via = via;
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }
 

@@ -36,9 +36,9 @@ struct portmapd {
 	struct rpc_limits limits;
 	struct listen_set sockets;
 	bool inherited; /* a service manager passed sockets */
-	int local[PMAP_DOORS]; /* unix sockets; -1: none */
+	int local[PMAP_SOCKETS]; /* unix sockets; -1: none */
 	struct event_base *base;
-	struct rpc_server *servers[PMAP_DOORS];
+	struct rpc_server *servers[PMAP_SOCKETS];
 	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX + 2];
 	size_t nudp, ntcp;
@@ -151,15 +151,15 @@ on_closed(void *arg, uint64_t id)
 }
 
 static void
-serve_unix(struct portmapd *p, const char *path, enum pmap_door door)
+serve_unix(struct portmapd *p, const char *path, enum pmap_socket via)
 {
 	struct rpc_limits l = p->limits;
-	bool keep = door == DOOR_REGISTER;
+	bool keep = via == SOCKET_REGISTER;
 
 	if (keep)
 		l.idle_seconds = 0;
-	p->tcp[p->ntcp++] = rpc_tcp_new(p->base, p->servers[door],
-	    p->local[door], &l, keep ? on_closed : NULL, p);
+	p->tcp[p->ntcp++] = rpc_tcp_new(p->base, p->servers[via], p->local[via],
+	    &l, keep ? on_closed : NULL, p);
 	pmap_serve_self_local(&p->pm, path);
 }
 
@@ -186,7 +186,7 @@ open_sockets(struct portmapd *p)
 	const char *path;
 	size_t i;
 
-	p->local[DOOR_REGISTER] = p->local[DOOR_COMPAT] = -1;
+	p->local[SOCKET_REGISTER] = p->local[SOCKET_COMPAT] = -1;
 	p->inherited = listen_inherited(&inherited, "portmap 2,3,4");
 	for (i = 0; i < inherited.n; i++) {
 		s = &inherited.list[i];
@@ -196,24 +196,24 @@ open_sockets(struct portmapd *p)
 		}
 		path = path_of(s->fd);
 		if (p->compat != NULL && strcmp(path, p->compat) == 0) {
-			p->local[DOOR_COMPAT] = s->fd;
+			p->local[SOCKET_COMPAT] = s->fd;
 		} else {
-			p->local[DOOR_REGISTER] = s->fd;
+			p->local[SOCKET_REGISTER] = s->fd;
 			p->d.socket = path;
 		}
 	}
 	if (p->sockets.n == 0)
 		listen_all(&p->sockets, &p->d, "portmap 2,3,4", false);
-	if (p->local[DOOR_REGISTER] == -1)
-		p->local[DOOR_REGISTER] = listen_unix(p->d.socket, 0666);
-	if (p->local[DOOR_COMPAT] == -1 && p->compat != NULL)
-		p->local[DOOR_COMPAT] = listen_unix(p->compat, 0666);
+	if (p->local[SOCKET_REGISTER] == -1)
+		p->local[SOCKET_REGISTER] = listen_unix(p->d.socket, 0666);
+	if (p->local[SOCKET_COMPAT] == -1 && p->compat != NULL)
+		p->local[SOCKET_COMPAT] = listen_unix(p->compat, 0666);
 }
 
 static void
 serve_net(struct portmapd *p, const struct listen_socket *s)
 {
-	struct rpc_server *server = p->servers[DOOR_NET];
+	struct rpc_server *server = p->servers[SOCKET_NET];
 
 	if (s->udp)
 		p->udp[p->nudp++] =
@@ -227,18 +227,18 @@ serve_net(struct portmapd *p, const struct listen_socket *s)
 static void
 serve_all(struct portmapd *p)
 {
-	enum pmap_door door;
+	enum pmap_socket via;
 	size_t i;
 
 	p->pm.map = pmap_map_new();
-	for (door = 0; door < PMAP_DOORS; door++)
-		p->servers[door] = pmap_server_new(&p->pm, door);
+	for (via = 0; via < PMAP_SOCKETS; via++)
+		p->servers[via] = pmap_server_new(&p->pm, via);
 	for (i = 0; i < p->sockets.n; i++)
 		serve_net(p, &p->sockets.list[i]);
 	/* The table names one local socket: rpcbind's where we have it. */
 	if (p->compat != NULL)
-		serve_unix(p, p->compat, DOOR_COMPAT);
-	serve_unix(p, p->d.socket, DOOR_REGISTER);
+		serve_unix(p, p->compat, SOCKET_COMPAT);
+	serve_unix(p, p->d.socket, SOCKET_REGISTER);
 }
 
 /* Nothing of the machine stays within reach but the sockets. */

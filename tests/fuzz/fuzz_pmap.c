@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whole calls to portmapd: the first byte chooses door and transport, the rest
+ * Whole calls to portmapd: the first byte chooses socket and transport, the rest
  * is the message. Every reply keeps its limit and has the shape its RFC gives
  * it. Links: portmapd
  * Runs in: fuzzers and their replay.
@@ -14,17 +14,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static struct portmap pm;
-static struct rpc_server *servers[PMAP_DOORS];
+static struct rpc_server *servers[PMAP_SOCKETS];
 
 static void
 set_up(void)
 {
 	struct addr at;
-	enum pmap_door d;
+	enum pmap_socket d;
 
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
-	for (d = 0; d < PMAP_DOORS; d++)
+	for (d = 0; d < PMAP_SOCKETS; d++)
 		servers[d] = pmap_server_new(&pm, d);
 	(void)addr_parse(&at, "0.0.0.0:111");
 	pmap_serve_self(&pm, &at, true);
@@ -54,31 +54,31 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t reply[PMAP_REPLY_MAX];
 	struct rpc_origin from = { .peer.max_reply = sizeof(reply) };
-	enum pmap_door door;
+	enum pmap_socket via;
 	size_t len = 0;
 
 	if (pm.map == NULL)
 		set_up();
 	if (size == 0)
 		return 0;
-	door = data[0] % PMAP_DOORS;
+	via = data[0] % PMAP_SOCKETS;
 	from.peer.kind = data[0] & 0x10 ? RPC_UDP : RPC_TCP;
 	(void)addr_parse(&from.peer.from, "192.0.2.9:700");
 	(void)addr_parse(&from.peer.to,
 	    data[0] & 0x20 ? "[2001:db8::1]:111" : "192.0.2.1:111");
-	if (door != DOOR_NET) {
+	if (via != SOCKET_NET) {
 		from.peer.kind = RPC_UNIX;
 		from.peer.id = data[0];
 		from.peer.uid = data[0] & 0x40 ? 1000 : 0;
 	} else if (from.peer.kind == RPC_UDP) {
 		from.peer.max_reply = (uint32_t)((size - 1) * 3 / 2);
 	}
-	if (rpc_serve(servers[door], &from, data + 1, size - 1, reply,
+	if (rpc_serve(servers[via], &from, data + 1, size - 1, reply,
 		sizeof(reply), &len) == RPC_ANSWERED &&
 	    (len > from.peer.max_reply ||
 		!reply_is_whole(reply, len, shape_of(data + 1, size - 1))))
 		abort();
-	if (door == DOOR_REGISTER)
+	if (via == SOCKET_REGISTER)
 		(void)pmap_map_drop(pm.map, from.peer.id);
 	if (pmap_map_count(pm.map) > PMAP_ENTRIES_MAX)
 		abort();

@@ -22,12 +22,12 @@
 #define USER  1000u
 
 static struct portmap pm;
-static struct rpc_server *servers[PMAP_DOORS];
+static struct rpc_server *servers[PMAP_SOCKETS];
 static uint8_t request[PMAP_RECORD_MAX], reply[PMAP_REPLY_MAX];
 
 /* Who asks, and how the last call went. */
 static struct rpc_origin from;
-static enum pmap_door door;
+static enum pmap_socket via;
 static size_t request_len, reply_len;
 static const char *failure; /* NULL: a result lies at `result` */
 static struct xdr_in result;
@@ -40,14 +40,14 @@ no_reply(const struct rpc_origin *o UNUSED, const uint8_t *r UNUSED,
 
 /* The caller of the next calls. */
 static void
-caller(enum pmap_door d, enum rpc_transport_kind kind, const char *peer,
+caller(enum pmap_socket d, enum rpc_transport_kind kind, const char *peer,
     const char *to)
 {
 	memset(&from, 0, sizeof(from));
 	from.reply = no_reply;
 	from.peer.kind = kind;
 	from.peer.max_reply = sizeof(reply);
-	door = d;
+	via = d;
 	if (kind == RPC_UNIX) {
 		from.peer.from.family = from.peer.to.family = AF_UNIX;
 		return;
@@ -57,7 +57,7 @@ caller(enum pmap_door d, enum rpc_transport_kind kind, const char *peer,
 }
 
 static void
-caller_local(enum pmap_door d, uint32_t uid, uint64_t id)
+caller_local(enum pmap_socket d, uint32_t uid, uint64_t id)
 {
 	caller(d, RPC_UNIX, NULL, NULL);
 	from.peer.uid = uid;
@@ -85,7 +85,7 @@ finish(const struct xdr_out *x)
 	request_len = x->len;
 	reply_len = 0;
 	failure = "no answer";
-	if (rpc_serve(servers[door], &from, request, request_len, reply,
+	if (rpc_serve(servers[via], &from, request, request_len, reply,
 		sizeof(reply), &reply_len) != RPC_ANSWERED)
 		return;
 	xdr_in_init(&result, reply, reply_len);
@@ -189,7 +189,7 @@ callit(uint32_t version, uint32_t proc, uint32_t prog, uint32_t vers,
 static void
 fill(void)
 {
-	caller_local(DOOR_REGISTER, 0, 1);
+	caller_local(SOCKET_REGISTER, 0, 1);
 	ok(set(NFS, 3, "udp", "0.0.0.0.8.1"), "SET on udp");
 	ok(set(NFS, 3, "tcp", "0.0.0.0.8.2"), "SET on tcp");
 	ok(set(NFS, 3, "udp6", "::.8.3"), "SET on udp6");
@@ -202,7 +202,7 @@ fill(void)
 static void
 test_getport(void)
 {
-	caller(DOOR_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.1:111");
+	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.1:111");
 	cmp_ok(getport(NFS, 3, IPPROTO_UDP), "==", 2049, "GETPORT udp");
 	cmp_ok(getport(NFS, 3, IPPROTO_TCP), "==", 2050, "GETPORT tcp");
 	cmp_ok(getport(NFS, 4, IPPROTO_TCP), "==", 0,
@@ -214,19 +214,19 @@ test_getport(void)
 	cmp_ok(getport(NFS, 3, 132), "==", 0, "GETPORT of another protocol");
 	cmp_ok(getport(12345, 1, 17), "==", 0, "GETPORT of an unknown program");
 	cmp_ok(getport(MOUNT, 3, 17), "==", 20048, "GETPORT where it is bound");
-	caller(DOOR_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
 	cmp_ok(getport(MOUNT, 3, 17), "==", 0, "GETPORT where it is not");
-	caller(DOOR_NET, RPC_TCP, "[2001:db8::9]:1023", "[2001:db8::1]:111");
+	caller(SOCKET_NET, RPC_TCP, "[2001:db8::9]:1023", "[2001:db8::1]:111");
 	cmp_ok(getport(NFS, 3, IPPROTO_UDP), "==", 2051,
 	    "GETPORT over IPv6 gives the port on IPv6");
-	caller_local(DOOR_COMPAT, USER, 7);
+	caller_local(SOCKET_COMPAT, USER, 7);
 	cmp_ok(getport(MOUNT, 3, 17), "==", 20048, "GETPORT by a local client");
 }
 
 static void
 test_getaddr(void)
 {
-	caller(DOOR_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
 	is(getaddr(NFS, 3, "udp", ""), "192.0.2.2.8.1",
 	    "GETADDR gives the address that was asked");
 	is(getaddr(NFS, 3, "tcp", "1.2.3.4.0.111"), "192.0.2.2.8.1",
@@ -244,9 +244,9 @@ test_getaddr(void)
 	is(getaddr(NFS, 3, "udp", "1.2.3"), "", "GETADDR with a bad address");
 	is(getaddr(NFS, 3, "udp6", "fe80::1%2.0.111"), "",
 	    "GETADDR with a zone in the address");
-	caller(DOOR_NET, RPC_TCP, "[2001:db8::9]:1023", "[2001:db8::1]:111");
+	caller(SOCKET_NET, RPC_TCP, "[2001:db8::9]:1023", "[2001:db8::1]:111");
 	is(getaddr(NFS, 3, "tcp6", ""), "2001:db8::1.8.4", "GETADDR, IPv6");
-	caller_local(DOOR_COMPAT, USER, 7);
+	caller_local(SOCKET_COMPAT, USER, 7);
 	is(getaddr(MOUNT, 3, "local", ""), "/run/mountd.sock",
 	    "GETADDR by a local client finds a local socket");
 	is(getaddr(NFS, 3, "tcp", ""), "127.0.0.1.8.2",
@@ -259,7 +259,7 @@ test_lists(void)
 {
 	unsigned int n;
 
-	caller(DOOR_NET, RPC_TCP, "192.0.2.9:1023", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_TCP, "192.0.2.9:1023", "192.0.2.2:111");
 	call_void(2, PMAPPROC_DUMP);
 	for (n = 0; failure == NULL && xdr_get_bool(&result); n++)
 		result.pos += 16, result.left -= 16;
@@ -300,12 +300,12 @@ test_bulk(void)
 	size_t i;
 
 	for (i = 0; i < nitems(bulk); i++) {
-		caller(DOOR_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
+		caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
 		call_void(bulk[i].vers, bulk[i].proc);
 		is(failure, "credential refused", "%s over udp from afar",
 		    bulk[i].name);
 		cmp_ok(reply_len, "<=", request_len, "by a small answer");
-		caller(DOOR_NET, RPC_UDP, "127.0.0.1:1023", "127.0.0.1:111");
+		caller(SOCKET_NET, RPC_UDP, "127.0.0.1:1023", "127.0.0.1:111");
 		call_void(bulk[i].vers, bulk[i].proc);
 		is(failure, NULL, "%s over udp from here", bulk[i].name);
 	}
@@ -319,7 +319,7 @@ test_set_by_network(void)
 	size_t i, before = pmap_map_count(pm.map);
 
 	for (i = 0; i < nitems(peers); i++) {
-		caller(DOOR_NET, i == 0 ? RPC_UDP : RPC_TCP, peers[i],
+		caller(SOCKET_NET, i == 0 ? RPC_UDP : RPC_TCP, peers[i],
 		    i == 2 ? "[::1]:111" : "127.0.0.1:111");
 		ok(!set(NFS, 4, "udp", "0.0.0.0.8.1"), "SET by %s", peers[i]);
 		ok(!unset(NFS, 3, ""), "UNSET by %s", peers[i]);
@@ -334,12 +334,12 @@ test_set_by_network(void)
 static void
 test_set_by_users(void)
 {
-	caller_local(DOOR_REGISTER, USER, 20);
+	caller_local(SOCKET_REGISTER, USER, 20);
 	ok(!set(300001, 1, "udp", "0.0.0.0.8.9"), "a user without a rule");
 	ok(set(300000, 1, "udp", "0.0.0.0.8.9"), "a user with a rule");
 	ok(!set(NFS, 4, "udp", "0.0.0.0.8.9"), "who has none for NFS");
 	ok(!unset(NFS, 3, ""), "nor may remove it");
-	caller_local(DOOR_REGISTER, 0, 21);
+	caller_local(SOCKET_REGISTER, 0, 21);
 	ok(!set(PMAP_PROG, 5, "udp", "0.0.0.0.0.111"), "nobody is portmapd");
 	ok(!set(300002, 1, "udp6", "0.0.0.0.8.9"), "address of no such netid");
 	ok(!set(300002, 1, "", "0.0.0.0.8.9"), "no netid");
@@ -356,15 +356,15 @@ test_set_by_users(void)
 	cmp_ok(call_mapping(PMAPPROC_UNSET, 300003, 1, 0, 0), "==", 1,
 	    "UNSET of version 2");
 	ok(!unset(NFS, 3, ""), "root removes nothing of another connection");
-	caller_local(DOOR_COMPAT, 0, 22);
+	caller_local(SOCKET_COMPAT, 0, 22);
 	ok(set(300004, 1, "tcp", "0.0.0.0.8.9"), "SET that lasts");
 	ok(unset(300000, 1, "udp"), "root removes by rpcbind's socket");
-	caller_local(DOOR_COMPAT, USER, 23);
+	caller_local(SOCKET_COMPAT, USER, 23);
 	ok(set(300000, 1, "tcp", "0.0.0.0.8.9"), "a user's, that lasts");
-	caller_local(DOOR_COMPAT, USER, 24);
+	caller_local(SOCKET_COMPAT, USER, 24);
 	ok(!unset(300004, 1, ""), "a user does not remove root's");
 	ok(unset(300000, 1, ""), "but its own, by another connection");
-	caller_local(DOOR_COMPAT, 0, 25);
+	caller_local(SOCKET_COMPAT, 0, 25);
 	ok(unset(300004, 1, ""), "UNSET of what lasted");
 }
 
@@ -373,7 +373,7 @@ test_callit(void)
 {
 	size_t before = pmap_map_count(pm.map);
 
-	caller(DOOR_NET, RPC_UDP, "192.0.2.9:800", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:800", "192.0.2.2:111");
 	callit(2, PMAPPROC_CALLIT, NFS, 3, 0);
 	cmp_ok(failure == NULL ? xdr_get_u32(&result) : 0, "==", 2049,
 	    "CALLIT of NULL gives the port");
@@ -412,7 +412,7 @@ test_translate(void)
 	struct slice buf;
 	struct xdr_out x;
 
-	caller(DOOR_NET, RPC_UDP, "192.0.2.9:800", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:800", "192.0.2.2:111");
 	sin.sin_addr.s_addr = htonl(0xc0000207);
 	x = start(3, RPCBPROC_UADDR2TADDR);
 	xdr_put_string(&x, "192.0.2.7.8.1");
@@ -451,7 +451,7 @@ test_amplification(void)
 	uint32_t v, p;
 	struct xdr_out x;
 
-	caller(DOOR_NET, RPC_UDP, "[2001:db8:1:2:3:4:5:6]:800",
+	caller(SOCKET_NET, RPC_UDP, "[2001:db8:1:2:3:4:5:6]:800",
 	    "[2001:db8:1111:2222:3333:4444:5555:6666]:111");
 	for (v = 2; v <= 4; v++) {
 		for (p = 0; p < nprocs[v - 2]; p++) {
@@ -480,7 +480,7 @@ test_garbage(void)
 	size_t i;
 	unsigned int refused = 0;
 
-	caller(DOOR_NET, RPC_TCP, "192.0.2.9:800", "192.0.2.2:111");
+	caller(SOCKET_NET, RPC_TCP, "192.0.2.9:800", "192.0.2.2:111");
 	for (i = 0; i < nitems(lengths); i++) {
 		x = start(4, RPCBPROC_GETADDR);
 		xdr_put_u32(&x, NFS);
@@ -512,13 +512,13 @@ int
 main(void)
 {
 	struct addr any4, any6;
-	enum pmap_door d;
+	enum pmap_socket d;
 
 	plan(NO_PLAN);
 	pm.map = pmap_map_new();
 	policy_init(&pm.policy);
 	is(policy_add(&pm.policy, "1000:300000"), NULL, "a rule for a user");
-	for (d = 0; d < PMAP_DOORS; d++)
+	for (d = 0; d < PMAP_SOCKETS; d++)
 		servers[d] = pmap_server_new(&pm, d);
 	(void)addr_parse(&any4, "0.0.0.0:111");
 	(void)addr_parse(&any6, "[::]:111");
@@ -539,7 +539,7 @@ main(void)
 	test_amplification();
 	test_garbage();
 	cmp_ok(pmap_map_drop(pm.map, 1), "==", 7, "a registrant's end");
-	for (d = 0; d < PMAP_DOORS; d++)
+	for (d = 0; d < PMAP_SOCKETS; d++)
 		rpc_server_free(servers[d]);
 	pmap_map_free(pm.map);
 	done_testing();

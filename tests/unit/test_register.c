@@ -64,11 +64,11 @@ on_closed(void *arg UNUSED, uint64_t id)
 
 /* portmapd, as far as its sockets are concerned. */
 static void
-server_start(enum pmap_door door)
+server_start(enum pmap_socket via)
 {
-	server = pmap_server_new(&pm, door);
+	server = pmap_server_new(&pm, via);
 	tcp = rpc_tcp_new(base, server, listen_here(), &rpc_limits_default,
-	    door == DOOR_REGISTER ? on_closed : NULL, NULL);
+	    via == SOCKET_REGISTER ? on_closed : NULL, NULL);
 }
 
 static void
@@ -151,7 +151,7 @@ test_restart(void)
 	register_start(r);
 	turn_for(0.05);
 	ok(!register_is_done(r), "waits while there is no portmapper");
-	server_start(DOOR_REGISTER);
+	server_start(SOCKET_REGISTER);
 	start = now();
 	ok(wait_done(r, true), "registers when it comes");
 	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
@@ -159,7 +159,7 @@ test_restart(void)
 	turn_for(1.1);
 	server_stop();
 	ok(wait_done(r, false), "sees that the portmapper is gone");
-	server_start(DOOR_REGISTER);
+	server_start(SOCKET_REGISTER);
 	start = now();
 	ok(wait_done(r, true), "registers again after its restart");
 	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
@@ -174,7 +174,7 @@ test_refused(void)
 	struct registration *first = new_client(2049);
 	struct registration *second = new_client(2050);
 
-	server_start(DOOR_REGISTER);
+	server_start(SOCKET_REGISTER);
 	register_start(first);
 	ok(wait_done(first, true), "the first server is registered");
 	register_start(second);
@@ -196,7 +196,7 @@ test_lasting(void)
 {
 	struct registration *r = new_client(2049);
 
-	server_start(DOOR_COMPAT);
+	server_start(SOCKET_COMPAT);
 	register_start(r);
 	ok(wait_done(r, true), "registers with something like rpcbind");
 	register_free(r);
@@ -220,7 +220,7 @@ test_early_end(void)
 	register_start(r);
 	ok(wait_farewell(r), "ends while it waits");
 	r = new_client(2049);
-	server_start(DOOR_REGISTER);
+	server_start(SOCKET_REGISTER);
 	register_start(r);
 	ok(wait_farewell(r), "ends while its first call is on its way");
 	turn_for(0.05);

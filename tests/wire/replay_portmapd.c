@@ -3,7 +3,7 @@
  * Vectors of portmapd. Links: portmapd
  *
  * Words of setup, in any number and order:
- *	register, compat	calls come through that door (else the network)
+ *	register, compat	calls come through that socket (else the network)
  *	set:PROG/VERS/NETID/UADDR	root has registered this for good
  * The vectors of version 2 are in pmap2, of 3 and 4 in rpcb3 and rpcb4.
  * Runs in: tests.
@@ -55,7 +55,7 @@ add(const char *text)
 static struct rpc_server *
 begin(const char *setup)
 {
-	enum pmap_door door = DOOR_NET;
+	enum pmap_socket via = SOCKET_NET;
 	char word[WORD_MAX];
 	int n;
 
@@ -64,15 +64,15 @@ begin(const char *setup)
 	policy_init(&pm.policy);
 	for (; sscanf(setup, "%255s%n", word, &n) == 1; setup += n) {
 		if (strcmp(word, "register") == 0)
-			door = DOOR_REGISTER;
+			via = SOCKET_REGISTER;
 		else if (strcmp(word, "compat") == 0)
-			door = DOOR_COMPAT;
+			via = SOCKET_COMPAT;
 		else if (strncmp(word, "set:", 4) == 0)
 			add(word + 4);
 		else
 			errx(1, "setup: unknown word %s", word);
 	}
-	return pmap_server_new(&pm, door);
+	return pmap_server_new(&pm, via);
 }
 
 static void

@@ -64,16 +64,16 @@ open_failed(struct call_ctx *ctx, int error)
 /* A path below an export: opened by us, sealed by the parent. */
 static enum mountstat
 mount_below(struct call_ctx *ctx, const struct exports_place *at,
-    struct mount_root *root, enum export_names names, struct fh *fh)
+    struct served_export *e, enum export_names names, struct fh *fh)
 {
 	enum mountstat status = MNT_OK;
 	int fd;
 
-	if (atomic_fetch_add(&root->busy, 1) >= MOUNT_THREADS_ONE &&
-	    root->handles.slow) {
+	if (atomic_fetch_add(&e->busy, 1) >= MOUNT_THREADS_ONE &&
+	    e->handles.slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
-	} else if ((fd = mount_table_open(root, at->below,
+	} else if ((fd = mount_table_open(e, at->below,
 			at->client->options.crossmnt)) == -1) {
 		status = open_failed(ctx, errno);
 	} else {
@@ -84,45 +84,45 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 		}
 		(void)close(fd);
 	}
-	atomic_fetch_sub(&root->busy, 1);
+	atomic_fetch_sub(&e->busy, 1);
 	return status;
 }
 
 static enum mountstat
-mount_path(struct call_ctx *ctx, const struct mount_table *t,
+mount_path(struct call_ctx *ctx, const struct served_exports *x,
     const struct mount_path *path, struct fh *fh)
 {
 	struct mount_verdict v;
-	struct mount_root *root;
+	struct served_export *e;
 
-	mount_access(&v, t->exports, path->clean, path->names,
+	mount_access(&v, x->conf, path->clean, path->names,
 	    &ctx->call->peer->from);
 	(void)snprintf(ctx->why, sizeof(ctx->why), "%s", v.why);
 	ctx->why_key = v.key;
 	if (v.status != MNT_OK)
 		return v.status;
-	root = &t->roots[v.at.export - t->exports->list];
+	e = &x->list[v.at.export - x->conf->list];
 	if (*v.at.below == '\0') {
-		if (!root->handles.sealed[path->names]) {
+		if (!e->handles.sealed[path->names]) {
 			explain(ctx, NOT_THERE,
 			    "it was not there when exports were loaded (make "
 			    "it, then reload)");
 			return MNTERR_NOENT;
 		}
-		*fh = root->handles.fh[path->names];
+		*fh = e->handles.fh[path->names];
 		return MNT_OK;
 	}
 	if (!ctx->call->may_block) {
 		ctx->call->deferred = true;
 		return MNT_OK;
 	}
-	return mount_below(ctx, &v.at, root, path->names, fh);
+	return mount_below(ctx, &v.at, e, path->names, fh);
 }
 
 void
 op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 {
-	struct mount_table *t;
+	struct served_exports *x;
 
 	ctx->mnt = &args->path;
 	if (args->path.status != MNT_OK) {
@@ -130,9 +130,9 @@ op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 		res->status = args->path.status;
 		return;
 	}
-	t = mount_table_use(ctx->state);
-	res->status = mount_path(ctx, t, &args->path, &res->fh);
-	mount_table_done(t);
+	x = active_use(&ctx->state->active);
+	res->status = mount_path(ctx, x, &args->path, &res->fh);
+	active_done(x);
 }
 
 /* MOUNT 2: the limits of a path; the error does not say why. */
@@ -141,16 +141,16 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	struct mount_verdict v;
-	struct mount_table *t;
+	struct served_exports *x;
 
 	res->status = args->path.status;
 	if (res->status != MNT_OK)
 		return;
-	t = mount_table_use(ctx->state);
-	mount_access(&v, t->exports, args->path.clean, args->path.names,
+	x = active_use(&ctx->state->active);
+	mount_access(&v, x->conf, args->path.clean, args->path.names,
 	    &ctx->call->peer->from);
 	res->status = v.status;
-	mount_table_done(t);
+	active_done(x);
 }
 
 /* Always succeeds, and touches only the caller's own. */
@@ -244,19 +244,19 @@ op_export(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
 	struct mount_state *s = ctx->state;
-	const struct exports *ex = s->table->exports;
+	/* The event loop swaps lists, so this one stays until the reply. */
+	const struct served_exports *x = s->active.list;
 	const struct addr *host = &ctx->call->peer->from;
 	size_t i;
 
-	/* The event loop swaps tables, so this one stays while we are here. */
 	s->listing.nrows = s->listing.ngroups = 0;
-	for (i = 0; i < ex->n; i++) {
-		if (s->table->roots[i].fd != -1)
-			list_face(s, &ex->list[i], host, NAMES_UTF16LE);
+	for (i = 0; i < x->n; i++) {
+		if (x->list[i].root != -1)
+			list_face(s, &x->conf->list[i], host, NAMES_UTF16LE);
 	}
-	for (i = 0; i < ex->n; i++) {
-		if (s->table->roots[i].fd != -1)
-			list_face(s, &ex->list[i], host, NAMES_BYTES);
+	for (i = 0; i < x->n; i++) {
+		if (x->list[i].root != -1)
+			list_face(s, &x->conf->list[i], host, NAMES_BYTES);
 	}
 	res->listing = &s->listing;
 }

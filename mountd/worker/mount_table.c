@@ -15,74 +15,45 @@
 #include "mountd/worker/mount_table.h"
 
 static void
-close_root(struct mount_root *root)
+close_root(struct served_export *e)
 {
-	if (root->fd != -1)
-		(void)close(root->fd);
-	root->fd = -1;
+	if (e->root != -1)
+		(void)close(e->root);
+	e->root = -1;
 }
 
-struct mount_table *
+static void
+clear(struct served_exports *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->n; i++)
+		close_root(&x->list[i]);
+	free(x->list);
+}
+
+struct served_exports *
 mount_table_new(struct exports *ex, const int *roots,
     const struct mountd_handles *handles)
 {
-	struct mount_table *t = calloc(1, sizeof(*t));
+	struct served_exports *x = active_list_new(ex, clear);
 	size_t i;
 
-	if (t == NULL)
+	if (x == NULL)
 		return NULL;
-	t->roots = calloc(ex->n + 1, sizeof(*t->roots));
-	if (t->roots == NULL) {
-		free(t);
+	x->list = calloc(ex->n + 1, sizeof(*x->list));
+	if (x->list == NULL) {
+		free(x);
 		return NULL;
 	}
+	x->n = ex->n;
 	for (i = 0; i < ex->n; i++) {
-		t->roots[i].fd = roots[i];
-		t->roots[i].handles = handles[i];
+		x->list[i].root = roots[i];
+		x->list[i].handles = handles[i];
 		if (!handles[i].served)
-			close_root(&t->roots[i]);
+			close_root(&x->list[i]);
 	}
-	t->exports = ex;
-	atomic_init(&t->refs, 1);
-	return t;
-}
-
-struct mount_table *
-mount_table_use(struct mount_state *s)
-{
-	struct mount_table *t;
-
-	(void)pthread_mutex_lock(&s->lock);
-	t = s->table;
-	atomic_fetch_add(&t->refs, 1);
-	(void)pthread_mutex_unlock(&s->lock);
-	return t;
-}
-
-void
-mount_table_done(struct mount_table *t)
-{
-	size_t i;
-
-	if (t == NULL || atomic_fetch_sub(&t->refs, 1) > 1)
-		return;
-	for (i = 0; i < t->exports->n; i++)
-		close_root(&t->roots[i]);
-	exports_free(t->exports);
-	free(t->roots);
-	free(t);
-}
-
-void
-mount_table_swap(struct mount_state *s, struct mount_table *t)
-{
-	struct mount_table *old;
-
-	(void)pthread_mutex_lock(&s->lock);
-	old = s->table;
-	s->table = t;
-	(void)pthread_mutex_unlock(&s->lock);
-	mount_table_done(old);
+	return x;
 }
 
 static void
@@ -129,12 +100,12 @@ is_step(const struct statx *sx, const struct statx *root, bool last,
  * so the worker may call openat(2) with exactly these flags and nothing else.
  */
 int
-mount_table_open(const struct mount_root *root, const char *below,
+mount_table_open(const struct served_export *e, const char *below,
     bool crossmnt)
 {
 	char name[NAME_UTF8_MAX + 1];
 	struct statx top, sx;
-	int at = root->fd, fd = -1;
+	int at = e->root, fd = -1;
 	size_t len;
 
 	if (at == -1 || look(at, &top) == -1) {
@@ -151,7 +122,7 @@ mount_table_open(const struct mount_root *root, const char *below,
 			name[len] = '\0';
 			fd = openat(at, name, MOUNT_TABLE_OPEN);
 		}
-		if (at != root->fd)
+		if (at != e->root)
 			close_keeping_errno(at);
 		if (fd == -1)
 			return -1;

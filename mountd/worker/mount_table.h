@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What the worker knows: the exports, a descriptor and the sealed handles of
- * each root, the mount list. A reload builds a new table and swaps; who uses
- * the old one keeps it until done. Opening below an export is done here, and
- * only here, without following anything.
+ * each root, the mount list. Opening below an export is done here, and only
+ * here, without following anything.
  * Runs in: mountd worker (event loop and file threads).
  */
 #ifndef WORKER_MOUNT_TABLE_H
 #define WORKER_MOUNT_TABLE_H
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exports/active.h"
 #include "exports/exports.h"
 #include "handle/fhandle.h"
 #include "mountd/mount.h"
@@ -28,21 +27,15 @@
 /* The only way this process opens anything; see its system call filter. */
 #define MOUNT_TABLE_OPEN (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
-struct mount_root {
-	int fd; /* O_PATH; -1: not there */
+/* An export as the worker holds it: exports/active.h. */
+struct served_export {
+	int root; /* O_PATH; -1: not there */
 	struct mountd_handles handles;
 	atomic_uint busy;
 };
 
-struct mount_table {
-	atomic_uint refs;
-	struct exports *exports;
-	struct mount_root *roots; /* same order as exports->list */
-};
-
 struct mount_state {
-	pthread_mutex_t lock; /* of the pointer to the table */
-	struct mount_table *table;
+	struct active active; /* the exports; swapped by the event loop */
 	struct mount_list *list; /* event loop only, as all below */
 	struct mount_listing listing;
 	const struct mount_entry *dump[MOUNT_LIST_MAX];
@@ -63,20 +56,15 @@ struct mount_state {
  * Takes over the exports and the descriptors in roots, one for each of them
  * (-1: not there). A root that handles do not serve is closed. NULL: no memory.
  */
-struct mount_table *mount_table_new(struct exports *, const int *roots,
+struct served_exports *mount_table_new(struct exports *, const int *roots,
     const struct mountd_handles *handles);
-/* The table in force, to be given back. */
-struct mount_table *mount_table_use(struct mount_state *);
-void mount_table_done(struct mount_table *);
-/* Puts a table in force and gives the old one back. */
-void mount_table_swap(struct mount_state *, struct mount_table *);
 
 /*
  * O_PATH descriptor of a directory or regular file below the root, as the
  * user we are: no symbolic link, no "..", no other filesystem unless crossmnt.
  * -1: errno.
  */
-int mount_table_open(const struct mount_root *, const char *below,
+int mount_table_open(const struct served_export *, const char *below,
     bool crossmnt);
 
 #endif

@@ -130,13 +130,13 @@ static void
 serve_list(void *arg, const struct role_list *list)
 {
 	struct worker *w = arg;
-	struct mount_table *t =
+	struct served_exports *x =
 	    mount_table_new(list->conf, list->roots, w->handles);
 
-	if (t == NULL)
+	if (x == NULL)
 		fatalx("exports: out of memory");
 	memset(w->handles, 0, sizeof(w->handles));
-	mount_table_swap(&w->state, t);
+	active_swap(&w->state.active, x);
 }
 
 /* What was mounted before we were started. */
@@ -158,7 +158,7 @@ on_stats(void *arg, struct ipc_message *m UNUSED)
 
 	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
 		 "%llu refused",
-	    w->state.table->exports->n,
+	    w->state.active.list->n,
 	    mount_list_rows(w->state.list, NULL, w->state.dump,
 		nitems(w->state.dump)),
 	    (unsigned long long)w->state.granted,
@@ -218,7 +218,7 @@ on_message(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 static void
 enter_sandbox(struct worker *w, struct sandbox *box)
 {
-	const struct exports *ex = w->state.table->exports;
+	const struct exports *ex = w->state.active.list->conf;
 	struct jail_view view;
 
 	jail_enter(&view, w->role->fds[MOUNTD_FD_JAIL]);
@@ -266,16 +266,16 @@ mountd_worker(struct role *role)
 	w->incoming.setup = &w->setup;
 	w->incoming.serve = serve_list;
 	w->incoming.arg = w;
+	active_init(&w->state.active);
 	w->state.seal = ask_seal;
 	w->state.listed = tell_listed;
 	w->state.list = mount_list_new();
 	if (role->nfds < MOUNTD_FD_SOCKETS || w->state.list == NULL ||
-	    pthread_mutex_init(&w->state.lock, NULL) != 0 ||
 	    pthread_mutex_init(&w->sealing, NULL) != 0)
 		fatalx("cannot start");
 	/* One heap for all threads: shrinking another opens a file of /proc. */
 	(void)mallopt(M_ARENA_MAX, 1);
-	while (!w->incoming.has_setup || w->state.table == NULL)
+	while (!w->incoming.has_setup || w->state.active.list == NULL)
 		receive(w);
 	w->state.export_all = w->setup.export_all;
 	w->state.dump_all = w->setup.dump_all;

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,8 +28,7 @@ _Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "a caller's groups fit");
 _Static_assert(BROKER_SEAL_MAX <= IPC_FDS_MAX, "one message carries them");
 
 struct broker {
-	pthread_mutex_t lock; /* of exports, the pointer */
-	struct served_exports *exports;
+	struct active active; /* the exports */
 	struct fh_keys keys;
 	enum nfsd_mode mode;
 };
@@ -71,7 +69,7 @@ broker_new(const struct fh_keys *keys, enum nfsd_mode mode)
 
 	if (b == NULL)
 		fatal("broker");
-	pthread_mutex_init(&b->lock, NULL);
+	active_init(&b->active);
 	b->keys = *keys;
 	b->mode = mode;
 	return b;
@@ -82,33 +80,14 @@ broker_free(struct broker *b)
 {
 	if (b == NULL)
 		return;
-	served_done(b->exports);
-	pthread_mutex_destroy(&b->lock);
+	active_clear(&b->active);
 	free(b);
 }
 
 void
 broker_set_exports(struct broker *b, struct served_exports *x)
 {
-	struct served_exports *old;
-
-	pthread_mutex_lock(&b->lock);
-	old = b->exports;
-	b->exports = x;
-	pthread_mutex_unlock(&b->lock);
-	served_done(old);
-}
-
-/* The list of now, kept alive until served_done(). */
-static struct served_exports *
-exports_now(struct broker *b)
-{
-	struct served_exports *x;
-
-	pthread_mutex_lock(&b->lock);
-	x = b->exports == NULL ? NULL : served_use(b->exports);
-	pthread_mutex_unlock(&b->lock);
-	return x;
+	active_swap(&b->active, x);
 }
 
 struct broker_channel *
@@ -670,17 +649,17 @@ broker_answer(struct broker_channel *c, uint32_t type, const void *data,
     size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
     uint32_t *answer_type, int *fd)
 {
-	struct served_exports *x = exports_now(c->broker);
+	struct served_exports *x = active_use(&c->broker->active);
 	size_t n;
 
 	*fd = -1;
 	if (x == NULL || type >= BROKER_OPENED) {
-		served_done(x);
+		active_done(x);
 		return 0;
 	}
 	*answer_type = type + BROKER_OPENED;
 	n = dispatch(c, x, type, data, len, fds, nfds, answer, fd);
-	served_done(x);
+	active_done(x);
 	if (c->bad <= BROKER_BAD_MAX)
 		return n;
 	if (*fd != -1)

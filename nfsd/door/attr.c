@@ -48,7 +48,7 @@ fold32(uint64_t fileid)
 static uint64_t
 fsid_of(const struct door_obj *obj, dev_t dev)
 {
-	const struct served_exports *x = atomic_load(&obj->thread->exports);
+	const struct served_exports *x = atomic_load(&obj->thread->held.list);
 	const struct served_export *e = obj->export, *other;
 
 	if (dev == e->dev)

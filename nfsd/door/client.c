@@ -15,62 +15,42 @@
 void
 door_set_exports(struct door *door, struct served_exports *x)
 {
-	struct served_exports *old;
-
-	pthread_mutex_lock(&door->lock);
-	old = door->exports;
-	door->exports = x;
-	atomic_store(&door->generation, x->generation);
-	pthread_mutex_unlock(&door->lock);
-	served_done(old);
+	active_swap(&door->active, x);
 }
 
-struct served_exports *
-door_renew_exports(struct door_thread *t)
+const struct served_exports *
+door_exports(struct door_thread *t)
 {
-	struct door *door = t->door;
-	struct served_exports *x;
-
-	pthread_mutex_lock(&door->lock);
-	x = door->exports == NULL ? NULL : served_use(door->exports);
-	pthread_mutex_unlock(&door->lock);
-	served_done(atomic_exchange(&t->exports, x));
-	t->generation = x == NULL ? 0 : x->generation;
-	t->export = NULL;
-	t->raw_options = NULL;
-	memset(t->peers, 0, sizeof(t->peers));
-	return x;
+	if (active_hold(&t->door->active, &t->held, door_count(t) > 0)) {
+		t->export = NULL;
+		t->raw_options = NULL;
+		memset(t->peers, 0, sizeof(t->peers));
+	}
+	return atomic_load(&t->held.list);
 }
 
-/*
- * Releases the replaced exports of a thread that is idle. The thread may begin
- * a call at this moment: then the exchange leaves it without exports, and the
- * call takes the current ones.
- */
+/* An idle thread must not keep the roots of an old list open. */
 static void
-release_exports(struct door_thread *t, uint32_t generation, uint64_t now_ns)
+release_exports(struct door_thread *t, uint64_t now_ns)
 {
-	struct served_exports *old = atomic_load(&t->exports);
 	uint64_t used_ns =
 	    atomic_load_explicit(&t->used_ns, memory_order_relaxed);
 
-	if (door_count(t) != 0 || atomic_load(&t->generation) == generation ||
-	    now_ns - used_ns <= IDLE_NS ||
-	    !atomic_compare_exchange_strong(&t->exports, &old, NULL))
+	if (door_count(t) != 0 || now_ns - used_ns <= IDLE_NS ||
+	    !active_release(&t->door->active, &t->held))
 		return;
-	served_done(old);
-	if (t->index == 0) /* the event loop's own; others set theirs anew */
+	/* A file thread clears its own in door_exports(). */
+	if (t->index == 0)
 		t->export = NULL;
 }
 
 void
 door_release_idle(struct door *door, uint64_t now_ns)
 {
-	uint32_t generation = atomic_load(&door->generation);
 	unsigned int i;
 
 	for (i = 0; i <= door->nthreads; i++)
-		release_exports(&door->threads[i], generation, now_ns);
+		release_exports(&door->threads[i], now_ns);
 }
 
 const struct export_client *

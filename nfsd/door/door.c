@@ -31,7 +31,7 @@ check_handle(struct call_ctx *ctx, const struct served_exports *x,
 		return NFSERR_BADHANDLE;
 	ctx->call->queue = e->id;
 	obj->export = t->export = e;
-	obj->entry = cache_find(t->door->cache, fh, t->generation);
+	obj->entry = cache_find(t->door->cache, fh, t->held.generation);
 	if (obj->entry == NULL &&
 	    !fh_check_worker(fh, e->path, &t->door->key, &plain))
 		return NFSERR_BADHANDLE;
@@ -85,7 +85,7 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 		close(fd);
 		return nfs_status(errno);
 	}
-	obj->entry = cache_add(t->door->cache, fh, t->generation, &st, fd,
+	obj->entry = cache_add(t->door->cache, fh, t->held.generation, &st, fd,
 	    CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
 	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
 }
@@ -188,7 +188,7 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 {
 	struct door_thread *t = ctx->thread;
 	struct fh normal = *fh;
-	struct served_exports *x;
+	const struct served_exports *x;
 	enum nfsstat status;
 
 	memset(obj, 0, sizeof(*obj));

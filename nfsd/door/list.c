@@ -59,7 +59,7 @@ static struct listing_key
 key_of(const struct door_obj *dir, const struct door_list_ask *ask)
 {
 	struct listing_key key = { .dir = dir->entry->fh,
-		.generation = dir->thread->generation,
+		.generation = dir->thread->held.generation,
 		.ctime = dir->st.st_ctim,
 		.ask = *ask };
 

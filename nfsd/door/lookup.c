@@ -105,10 +105,10 @@ known(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 
 	if (e->ino_ambiguous)
 		return false;
-	return cache_handle(t->door->cache, t->generation, e->id, utf16,
+	return cache_handle(t->door->cache, t->held.generation, e->id, utf16,
 		   st->st_dev, st->st_ino, fh) ||
 	    (!utf16 && is_notable(e, look) &&
-		handle_cache_find(t->door->notes, t->generation, e->id,
+		handle_cache_find(t->door->notes, t->held.generation, e->id,
 		    st->st_dev, st->st_ino, &look->born, fh));
 }
 
@@ -140,7 +140,7 @@ enter_export(struct call_ctx *ctx, const struct door_obj *dir,
 	enum nfsstat status = NFS_OK;
 	struct served_export *e;
 
-	e = served_find_root(atomic_load(&t->exports), look->mount_id,
+	e = served_find_root(atomic_load(&t->held.list), look->mount_id,
 	    look->st.st_dev, look->st.st_ino);
 	client =
 	    e == NULL ? NULL : door_client(t, e, dir->utf16, ctx->call->peer);
@@ -189,7 +189,7 @@ adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 		close(fd);
 		return NFS_OK;
 	}
-	entry = cache_add(t->door->cache, fh, t->generation, st, fd, slot,
+	entry = cache_add(t->door->cache, fh, t->held.generation, st, fd, slot,
 	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
 		(dir->export->local_metadata ? 0 : CACHE_SLOW));
 	if (entry != NULL)
@@ -360,8 +360,9 @@ keep_file(struct call_ctx *ctx, const struct door_obj *dir,
 	struct door_thread *t = ctx->thread;
 	struct cache_entry *entry;
 
-	entry = cache_add(t->door->cache, &name->fh, t->generation, &name->st,
-	    fd, CACHE_SLOT_PATH, dir->export->local_metadata ? 0 : CACHE_SLOW);
+	entry = cache_add(t->door->cache, &name->fh, t->held.generation,
+	    &name->st, fd, CACHE_SLOT_PATH,
+	    dir->export->local_metadata ? 0 : CACHE_SLOW);
 	if (entry != NULL)
 		cache_release(t->door->cache, entry);
 }
@@ -404,7 +405,7 @@ settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
 		 * handles than the kernel's tell where the file was last seen.
 		 */
 		if (is_notable(dir->export, look) && fh_is_kernel(&name->fh))
-			handle_cache_add(t->door->notes, t->generation,
+			handle_cache_add(t->door->notes, t->held.generation,
 			    look->st.st_dev, look->st.st_ino, &look->born, &now,
 			    &name->fh);
 	}
@@ -473,7 +474,7 @@ look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
 
 	for (i = 0; i < n; i++)
 		held[i].ino = names[i].ino;
-	cache_hold_files(cache, t->generation, dir->export->id, dir->utf16,
+	cache_hold_files(cache, t->held.generation, dir->export->id, dir->utf16,
 	    dir->st.st_dev, held, n);
 	unchanged = door_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {

@@ -17,7 +17,7 @@ door_new(const struct door_settings *settings)
 
 	if (door == NULL)
 		fatal("door");
-	pthread_mutex_init(&door->lock, NULL);
+	active_init(&door->active);
 	door->mode = settings->mode;
 	door->mknod = settings->mknod;
 	door->key = settings->key;
@@ -42,14 +42,13 @@ door_free(struct door *door)
 	if (door == NULL)
 		return;
 	for (i = 0; i <= door->nthreads; i++) {
-		served_done(atomic_load(&door->threads[i].exports));
+		active_done(atomic_load(&door->threads[i].held.list));
 		broker_client_free(door->threads[i].broker);
 	}
 	cache_free(door->cache);
 	handle_cache_free(door->notes);
 	listings_free(door->listings);
-	served_done(door->exports);
-	pthread_mutex_destroy(&door->lock);
+	active_clear(&door->active);
 	free(door);
 }
 

@@ -8,7 +8,6 @@
 #ifndef DOOR_STATE_H
 #define DOOR_STATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "nfsd/broker/broker.h"
@@ -39,8 +38,7 @@ struct door_thread {
 	/* Written by this thread; the event loop reads (door_release_idle()). */
 	_Atomic unsigned int open; /* objects in use */
 	_Atomic uint64_t used_ns; /* when the last call began */
-	struct served_exports *_Atomic exports; /* in use by this thread */
-	_Atomic uint32_t generation; /* of it */
+	struct active_hold held; /* the exports in use by this thread */
 	struct served_export *export; /* of the last door_open() */
 	/* The last caller, before and after squashing. */
 	struct rpc_cred raw;
@@ -51,9 +49,7 @@ struct door_thread {
 };
 
 struct door {
-	pthread_mutex_t lock; /* of exports */
-	struct served_exports *exports;
-	_Atomic uint32_t generation;
+	struct active active; /* the exports */
 	struct cache *cache;
 	struct handle_cache *notes;
 	struct listings *listings;
@@ -74,20 +70,9 @@ door_count(const struct door_thread *t)
 	return atomic_load_explicit(&t->open, memory_order_relaxed);
 }
 
-/* client.c. The current exports, from now on those of the thread. */
-struct served_exports *door_renew_exports(struct door_thread *);
-/* The exports for this call: those of its other objects, else the current. */
-static inline struct served_exports *
-door_exports(struct door_thread *t)
-{
-	struct served_exports *x = atomic_load(&t->exports);
-
-	if (x != NULL &&
-	    (door_count(t) > 0 ||
-		t->generation == atomic_load(&t->door->generation)))
-		return x;
-	return door_renew_exports(t);
-}
+/* client.c. The exports for this call: those of its other objects, else the
+ * active ones. */
+const struct served_exports *door_exports(struct door_thread *);
 /* The client's row if it may use the export from this port, else NULL. */
 const struct export_client *door_client(struct door_thread *,
     const struct served_export *, bool utf16, const struct rpc_peer *);

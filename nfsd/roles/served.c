@@ -108,46 +108,11 @@ add_submount(struct served_exports *x, const struct submount *sub, bool probe)
 	x->n++;
 }
 
-struct served_exports *
-served_new(struct exports *conf, const int *roots, const struct submount *subs,
-    size_t nsubs, bool probe)
-{
-	static _Atomic uint32_t generation;
-	struct served_exports *x = calloc(1, sizeof(*x));
-	size_t i;
-
-	if (x == NULL)
-		return NULL;
-	x->list = calloc(conf->n + nsubs + 1, sizeof(*x->list));
-	if (x->list == NULL) {
-		free(x);
-		return NULL;
-	}
-	atomic_init(&x->refs, 1);
-	x->generation = atomic_fetch_add(&generation, 1) + 1;
-	x->conf = conf;
-	x->n = conf->n;
-	for (i = 0; i < conf->n; i++)
-		fill(&x->list[i], &conf->list[i], roots[i], probe);
-	for (i = 0; i < nsubs; i++)
-		add_submount(x, &subs[i], probe);
-	return x;
-}
-
-struct served_exports *
-served_use(struct served_exports *x)
-{
-	atomic_fetch_add(&x->refs, 1);
-	return x;
-}
-
-void
-served_done(struct served_exports *x)
+static void
+clear(struct served_exports *x)
 {
 	size_t i;
 
-	if (x == NULL || atomic_fetch_sub(&x->refs, 1) != 1)
-		return;
 	for (i = 0; i < x->n; i++) {
 		inode_table_free(x->list[i].table);
 		if (x->list[i].root != -1)
@@ -157,9 +122,29 @@ served_done(struct served_exports *x)
 		free(x->list[i].own_path);
 		pthread_mutex_destroy(&x->list[i].lock);
 	}
-	exports_free(x->conf);
 	free(x->list);
-	free(x);
+}
+
+struct served_exports *
+served_new(struct exports *conf, const int *roots, const struct submount *subs,
+    size_t nsubs, bool probe)
+{
+	struct served_exports *x = active_list_new(conf, clear);
+	size_t i;
+
+	if (x == NULL)
+		return NULL;
+	x->list = calloc(conf->n + nsubs + 1, sizeof(*x->list));
+	if (x->list == NULL) {
+		free(x);
+		return NULL;
+	}
+	x->n = conf->n;
+	for (i = 0; i < conf->n; i++)
+		fill(&x->list[i], &conf->list[i], roots[i], probe);
+	for (i = 0; i < nsubs; i++)
+		add_submount(x, &subs[i], probe);
+	return x;
 }
 
 struct served_export *

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The exports as a role of nfsd holds them: the list as written, and for each
- * the descriptor of its root and what kind of filesystem lies there. Built
- * completely, then swapped in; the old list lives until the last call that
- * uses it is done.
+ * the descriptor of its root and what kind of filesystem lies there.
  * Runs in: nfsd worker, nfsd broker.
  */
 #ifndef ROLES_SERVED_H
@@ -17,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exports/active.h"
 #include "exports/exports.h"
 #include "exports/submounts.h"
 #include "handle/fhandle_fs.h"
@@ -47,15 +46,6 @@ struct served_export {
 	struct inode_table *table; /* broker: made when first needed */
 };
 
-struct served_exports {
-	_Atomic unsigned int refs;
-	uint32_t generation; /* differs for each list of a process */
-	struct exports *conf;
-	/* One for each of conf->list, same order; then the submounts. */
-	struct served_export *list;
-	size_t n;
-};
-
 /*
  * Takes over conf, and the descriptors in roots (one for each export, -1:
  * missing) and in subs. probe: find out how files are named (broker; a
@@ -64,9 +54,6 @@ struct served_exports {
  */
 struct served_exports *served_new(struct exports *conf, const int *roots,
     const struct submount *subs, size_t nsubs, bool probe);
-/* One more user; one less, and the last frees. */
-struct served_exports *served_use(struct served_exports *);
-void served_done(struct served_exports *);
 
 /* NULL: no such export, or its root is not there. */
 struct served_export *served_find(const struct served_exports *, uint16_t id);

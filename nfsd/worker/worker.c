@@ -178,7 +178,7 @@ serve_list(void *arg UNUSED, const struct role_list *list)
 	if (self.door != NULL)
 		door_set_exports(self.door, x);
 	else {
-		served_done(self.first);
+		active_done(self.first);
 		self.first = x;
 	}
 }

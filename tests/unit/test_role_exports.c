@@ -193,6 +193,7 @@ test_both_ends(void)
 	role_expect_end(child);
 	role_free(child);
 	jail_free(jail);
+	exports_file_clear(&file);
 	event_base_free(base);
 }
 

@@ -48,8 +48,8 @@ seal(const struct export *e, enum export_names how, int fd, const char *below,
 	struct mountd_sealed answer;
 
 	(void)strlcpy(ask.below, below, sizeof(ask.below));
-	answer = seal_descriptor(&seals[e - state.table->exports->list], &ask,
-	    fd, &keys);
+	answer = seal_descriptor(&seals[e - state.active.list->conf->list],
+	    &ask, fd, &keys);
 	*fh = answer.fh;
 	return answer.good;
 }
@@ -93,7 +93,7 @@ make_tree(void)
 	}
 }
 
-static struct mount_table *
+static struct served_exports *
 make_table(struct exports *ex)
 {
 	int beside = open_below("outside", O_PATH), roots[NEXPORTS];
@@ -125,19 +125,19 @@ mount_fixture_new(void)
 
 	make_tree();
 	fh_keys_derive(&keys, key);
-	(void)pthread_mutex_init(&state.lock, NULL);
+	active_init(&state.active);
 	state.list = mount_list_new();
 	state.listed = listed;
 	state.seal = seal;
-	state.table =
-	    make_table(exports_parse(EXPORTS, strlen(EXPORTS), &quiet));
+	active_swap(&state.active,
+	    make_table(exports_parse(EXPORTS, strlen(EXPORTS), &quiet)));
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }
 
 bool
 mount_fixture_gave(const struct fh *fh)
 {
-	const struct exports *ex = state.table->exports;
+	const struct exports *ex = state.active.list->conf;
 	struct fh_plain plain;
 	size_t i;
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +104,7 @@ listed(bool added UNUSED, const struct addr *host UNUSED,
 {
 }
 
-static struct mount_table *
+static struct served_exports *
 make_table(struct exports *ex)
 {
 	struct mountd_handles handles[EXPORTS_HERE] = { 0 }, *h;
@@ -147,7 +146,7 @@ begin(const char *setup)
 	state.list = mount_list_new();
 	state.seal = seal;
 	state.listed = listed;
-	mount_table_swap(&state, make_table(ex));
+	active_swap(&state.active, make_table(ex));
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }
 
@@ -155,7 +154,7 @@ static void
 end(struct rpc_server *server)
 {
 	rpc_server_free(server);
-	mount_table_swap(&state, NULL);
+	active_swap(&state.active, NULL);
 	mount_list_free(state.list);
 }
 
@@ -170,8 +169,7 @@ main(void)
 	int status;
 
 	log_init("replay_mountd");
-	if (pthread_mutex_init(&state.lock, NULL) != 0)
-		return 1;
+	active_init(&state.active);
 	status = replay_main(&mountd);
 	remove_scratch();
 	return status;

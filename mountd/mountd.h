@@ -26,7 +26,6 @@ enum mountd_message {
 	/* After those of enum role_message. */
 	MOUNTD_HANDLES =
 	    ROLE_MESSAGES, /* parent: of one root of the next list */
-	MOUNTD_LISTED, /* both: an entry of the mount list */
 	MOUNTD_STATS, /* parent: write statistics to the log */
 	MOUNTD_STOP, /* parent: finish and end */
 	MOUNTD_READY, /* worker: serving */
@@ -57,13 +56,6 @@ struct mountd_handles {
 };
 
 /* What the worker sends has no bool: one that is neither 0 nor 1 is none. */
-struct mountd_listed {
-	struct addr host;
-	uint8_t added;
-	uint8_t all; /* every entry of the host is gone */
-	char path[EXPORTS_PATH_MAX + 1];
-};
-
 struct mountd_seal {
 	uint16_t export_id;
 	uint8_t utf16;

@@ -6,7 +6,6 @@
  * Runs in: mountd parent.
  */
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,13 +18,11 @@
 #include "exports/config.h"
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
-#include "mountd/parent/list_file.h"
 #include "mountd/parent/seal.h"
 #include "process/listen.h"
 #include "process/notify.h"
 #include "process/register.h"
 
-#define SAVE_SECONDS 1 /* the list is written this long after a change */
 #define STOP_SECONDS 5
 
 struct parent {
@@ -42,9 +39,6 @@ struct parent {
 	struct role_child *worker;
 	int seal_pair[2]; /* ours, the worker's while it is started */
 	struct event *on_seal;
-	struct mount_list *list;
-	char list_file[PATH_MAX];
-	struct event *on_save;
 	struct event *on_stop_timer;
 	bool stopping;
 };
@@ -73,23 +67,6 @@ send_exports(struct parent *p)
 }
 
 static void
-send_list(struct parent *p)
-{
-	static const struct mount_entry *list[MOUNT_LIST_MAX];
-	size_t i, n = mount_list_rows(p->list, NULL, list, nitems(list));
-	struct mountd_listed m;
-
-	for (i = 0; i < n; i++) {
-		memset(&m, 0, sizeof(m));
-		m.host = list[i]->host;
-		m.added = true;
-		(void)strlcpy(m.path, list[i]->path, sizeof(m.path));
-		(void)role_send(p->worker, MOUNTD_LISTED, &m, sizeof(m), NULL,
-		    0);
-	}
-}
-
-static void
 on_ready(void *arg, struct ipc_message *msg UNUSED)
 {
 	struct parent *p = role_arg(arg);
@@ -101,34 +78,6 @@ on_ready(void *arg, struct ipc_message *msg UNUSED)
 	if (p->registration != NULL)
 		register_start(p->registration);
 	daemon_ready(p->base, &p->m->d);
-}
-
-static void
-on_listed(void *arg, struct ipc_message *msg)
-{
-	const struct timeval soon = { .tv_sec = SAVE_SECONDS };
-	struct parent *p = role_arg(arg);
-	struct mountd_listed m;
-
-	memcpy(&m, msg->data, sizeof(m));
-	m.path[sizeof(m.path) - 1] = '\0';
-	if (m.added)
-		(void)mount_list_add(p->list, &m.host, m.path);
-	else if (m.all)
-		(void)mount_list_remove_all(p->list, &m.host);
-	else
-		(void)mount_list_remove(p->list, &m.host, m.path);
-	if (!event_pending(p->on_save, EV_TIMEOUT, NULL))
-		(void)event_add(p->on_save, &soon);
-}
-
-static void
-save_list(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
-{
-	struct parent *p = arg;
-
-	if (list_file_write(p->list, p->list_file) == -1)
-		log_warn("%s: the mount list is not saved", p->list_file);
 }
 
 /*
@@ -166,12 +115,11 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 
 /* clang-format off */
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
-	[MOUNTD_LISTED] = { "listed", sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
-	[MOUNTD_READY]  = { "ready",  0, 0, 0, 0, on_ready },
+	[MOUNTD_READY]  = { "ready", 0, 0, 0, 0, on_ready },
 };
 
 static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {
-	[MOUNTD_SEAL]   = { "seal",   sizeof(struct mountd_seal), sizeof(struct mountd_seal), 1, 1, on_seal_asked },
+	[MOUNTD_SEAL]   = { "seal",  sizeof(struct mountd_seal), sizeof(struct mountd_seal), 1, 1, on_seal_asked },
 };
 /* clang-format on */
 
@@ -238,7 +186,6 @@ started(void *arg, struct role_child *child)
 		fatalx("event: out of memory");
 	(void)role_send(child, ROLE_SETUP, &p->m->setup, sizeof(p->m->setup),
 	    NULL, 0);
-	send_list(p);
 	send_exports(p);
 }
 
@@ -337,15 +284,7 @@ prepare(struct parent *p)
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
-	p->list = mount_list_new();
 	p->base = daemon_events();
-	if (p->list == NULL)
-		fatalx("out of memory");
-	p->on_save = evtimer_new(p->base, save_list, p);
-	if (p->on_save == NULL)
-		fatalx("out of memory");
-	list_file_name(p->list_file, sizeof(p->list_file), p->m->d.key_file);
-	list_file_read(p->list, p->list_file);
 }
 
 int
@@ -369,8 +308,6 @@ mountd_parent(struct mountd *m)
 	p.worker = role_start(p.base, &worker);
 	daemon_signals(p.base, &signals);
 	(void)event_base_dispatch(p.base);
-	if (event_pending(p.on_save, EV_TIMEOUT, NULL))
-		save_list(-1, 0, &p);
 	register_free(p.registration);
 	role_free(p.worker);
 	jail_free(p.jail);

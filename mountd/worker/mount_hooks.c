@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "mountd/mount.h"
-#include "mountd/mount_list.h"
+#include "mountd/worker/mount_list.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 
@@ -65,7 +65,6 @@ note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 		log_info("the mount list forgets its oldest: %d in all, %d of "
 			 "one host; no flag raises it, nothing depends on it",
 		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
-	ctx->state->listed(true, host, ctx->mnt->clean);
 	if (log_permit(line_key(ctx, host)))
 		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);

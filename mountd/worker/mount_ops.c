@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mount_access.h"
-#include "mountd/mount_list.h"
+#include "mountd/worker/mount_list.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 
@@ -158,21 +158,16 @@ void
 op_umnt(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res UNUSED)
 {
-	const struct addr *host = &ctx->call->peer->from;
-
-	if (args->path.status == MNT_OK &&
-	    mount_list_remove(ctx->state->list, host, args->path.clean))
-		ctx->state->listed(false, host, args->path.clean);
+	if (args->path.status == MNT_OK)
+		(void)mount_list_remove(ctx->state->list,
+		    &ctx->call->peer->from, args->path.clean);
 }
 
 void
 op_umntall(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res UNUSED)
 {
-	const struct addr *host = &ctx->call->peer->from;
-
-	if (mount_list_remove_all(ctx->state->list, host))
-		ctx->state->listed(false, host, NULL);
+	(void)mount_list_remove_all(ctx->state->list, &ctx->call->peer->from);
 }
 
 /* A client learns about itself; about others only when configured so. */

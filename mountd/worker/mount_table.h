@@ -17,7 +17,7 @@
 #include "exports/exports.h"
 #include "handle/fhandle.h"
 #include "mountd/mount.h"
-#include "mountd/mount_list.h"
+#include "mountd/worker/mount_list.h"
 #include "mountd/mountd.h"
 
 /* File threads, and how many of them may wait for one slow export. */
@@ -48,8 +48,6 @@ struct mount_state {
 	 */
 	bool (*seal)(const struct export *, enum export_names, int fd,
 	    const char *below, struct fh *);
-	/* The list changed; path NULL: all of that host are gone. */
-	void (*listed)(bool added, const struct addr *, const char *path);
 };
 
 /*

@@ -72,13 +72,6 @@ static const struct sandbox_policy policy = {
 	.nrules = nitems(rules),
 };
 
-static void
-tell(uint32_t type, const void *data, size_t len)
-{
-	if (ipc_send(the_worker.role->channel, type, data, len, NULL, 0) == -1)
-		fatal("parent"); /* it is gone, and so are we */
-}
-
 static bool
 ask_seal(const struct export *e, enum export_names names, int fd,
     const char *below, struct fh *fh)
@@ -104,17 +97,6 @@ ask_seal(const struct export *e, enum export_names names, int fd,
 }
 
 static void
-tell_listed(bool added, const struct addr *host, const char *path)
-{
-	struct mountd_listed m = { .host = *host, .added = added };
-
-	m.all = path == NULL;
-	if (path != NULL)
-		(void)strlcpy(m.path, path, sizeof(m.path));
-	tell(MOUNTD_LISTED, &m, sizeof(m));
-}
-
-static void
 on_handles(void *arg, struct ipc_message *m)
 {
 	struct worker *w = ((struct role_exports *)arg)->arg;
@@ -137,18 +119,6 @@ serve_list(void *arg, const struct role_list *list)
 		fatalx("exports: out of memory");
 	memset(w->handles, 0, sizeof(w->handles));
 	active_swap(&w->state.active, x);
-}
-
-/* What was mounted before we were started. */
-static void
-on_listed(void *arg, struct ipc_message *m)
-{
-	struct worker *w = ((struct role_exports *)arg)->arg;
-	struct mountd_listed in;
-
-	memcpy(&in, m->data, sizeof(in));
-	in.path[sizeof(in.path) - 1] = '\0';
-	(void)mount_list_add(w->state.list, &in.host, in.path);
 }
 
 static void
@@ -195,7 +165,6 @@ on_stop(void *arg, struct ipc_message *m UNUSED)
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
 	ROLE_EXPORTS_ROWS(struct mountd_setup),
 	[MOUNTD_HANDLES] = { "handles", sizeof(struct mountd_handles), sizeof(struct mountd_handles), 0, 0, on_handles },
-	[MOUNTD_LISTED]  = { "listed",  sizeof(struct mountd_listed), sizeof(struct mountd_listed), 0, 0, on_listed },
 	[MOUNTD_STATS]   = { "stats",   0, 0, 0, 0, on_stats },
 	[MOUNTD_STOP]    = { "stop",    0, 0, 0, 0, on_stop },
 };
@@ -268,7 +237,6 @@ mountd_worker(struct role *role)
 	w->incoming.arg = w;
 	active_init(&w->state.active);
 	w->state.seal = ask_seal;
-	w->state.listed = tell_listed;
 	w->state.list = mount_list_new();
 	if (role->nfds < MOUNTD_FD_SOCKETS || w->state.list == NULL ||
 	    pthread_mutex_init(&w->sealing, NULL) != 0)
@@ -286,7 +254,8 @@ mountd_worker(struct role *role)
 	rpc_server_set_pool(w->server, w->pool);
 	listen_to_all(w);
 	sandbox_seal(&box);
-	tell(MOUNTD_READY, NULL, 0);
+	if (ipc_send(role->channel, MOUNTD_READY, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
 	(void)event_base_dispatch(w->base);
 	return 1;
 }

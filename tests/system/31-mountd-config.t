@@ -122,8 +122,6 @@ is "$(pgrep -P "$parent")" "$worker" 'the worker has not been restarted'
 kill -KILL "$worker"
 check 'a killed worker is replaced' wait_for 10 logged 'worker: serving again'
 is "$(call 3 1 "$T/srv/a")" "$a" 'and gives the same handles'
-like "$(call 3 2)" "$(hex "$T/srv/a")" \
-    'and knows the mount list'
 kill -USR1 "$parent"
 check 'SIGUSR1 writes statistics' wait_for 5 logged 'statistics: 2 exports'
 stop mountd KILL

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The mount list: bounded in every direction, and on disk and back (ABUSE 42).
+ * The mount list: bounded in every direction (ABUSE 42).
  * Runs in: test programs only.
  */
-#include <sys/stat.h>
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/util.h"
-#include "mountd/mount_list.h"
-#include "mountd/parent/list_file.h"
+#include "mountd/worker/mount_list.h"
 #include "tap.h"
 
 static const struct mount_entry *rows[MOUNT_LIST_MAX + 1];
@@ -87,67 +81,10 @@ check_limits(void)
 	mount_list_free(l);
 }
 
-static void
-check_file(void)
-{
-	static const char *const paths[] = { "/srv/x", "/my files", "/\\134",
-		"/new\nline", "/\303\244/\001" };
-	struct mount_list *l = mount_list_new(), *back = mount_list_new();
-	char dir[] = "/tmp/tern-list.XXXXXX", key[64], file[64];
-	struct addr a = host(5);
-	size_t i;
-
-	if (mkdtemp(dir) == NULL)
-		BAIL_OUT("no directory");
-	(void)snprintf(key, sizeof(key), "%s/key", dir);
-	list_file_name(file, sizeof(file), key);
-	for (i = 0; i < nitems(paths); i++)
-		(void)mount_list_add(l, &a, paths[i]);
-	list_file_read(back, file);
-	cmp_ok(count(back, NULL), "==", 0, "no file, no entries");
-	cmp_ok(list_file_write(l, file), "==", 0, "written");
-	list_file_read(back, file);
-	cmp_ok(count(back, NULL), "==", nitems(paths), "all read back");
-	for (i = 0; i < nitems(paths); i++)
-		is(rows[i]->path, paths[i], "with the same path");
-	mount_list_free(back);
-	back = mount_list_new();
-	(void)chmod(file, 0666);
-	list_file_read(back, file);
-	cmp_ok(count(back, NULL), "==", 0, "what others can write is not read");
-	(void)unlink(file);
-	(void)rmdir(dir);
-	cmp_ok(list_file_write(l, file), "==", -1, "no directory, no file");
-	mount_list_free(l);
-	mount_list_free(back);
-}
-
-static void
-check_damage(void)
-{
-	static const char text[] = "10.0.0.1 /good\n\nno blank\n"
-				   "nowhere /x\n10.0.0.1 relative\n"
-				   "10.0.0.1 /a/../b\n10.0.0.2 /end";
-	struct mount_list *l = mount_list_new();
-	char file[] = "/tmp/tern-list.XXXXXX";
-	int fd = mkstemp(file);
-
-	if (fd == -1 ||
-	    write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1)
-		BAIL_OUT("no file");
-	(void)close(fd);
-	list_file_read(l, file);
-	cmp_ok(count(l, NULL), "==", 2, "of a damaged file the good lines");
-	(void)unlink(file);
-	mount_list_free(l);
-}
-
 int
 main(void)
 {
 	check_basics();
 	check_limits();
-	check_file();
-	check_damage();
 	done_testing();
 }

@@ -33,11 +33,6 @@ static struct seal_export seals[NEXPORTS];
 static struct fh forbidden[NEXPORTS]; /* the file beside, in each of them */
 static struct mount_state state;
 
-static void
-listed(bool added UNUSED, const struct addr *a UNUSED, const char *p UNUSED)
-{
-}
-
 /* What the worker asks of its parent. */
 static bool
 seal(const struct export *e, enum export_names how, int fd, const char *below,
@@ -127,7 +122,6 @@ mount_fixture_new(void)
 	fh_keys_derive(&keys, key);
 	active_init(&state.active);
 	state.list = mount_list_new();
-	state.listed = listed;
 	state.seal = seal;
 	active_swap(&state.active,
 	    make_table(exports_parse(EXPORTS, strlen(EXPORTS), &quiet)));

@@ -98,12 +98,6 @@ seal(const struct export *e UNUSED, enum export_names names UNUSED,
 	return true;
 }
 
-static void
-listed(bool added UNUSED, const struct addr *host UNUSED,
-    const char *path UNUSED)
-{
-}
-
 static struct served_exports *
 make_table(struct exports *ex)
 {
@@ -145,7 +139,6 @@ begin(const char *setup)
 		fatalx("setup \"%s\" is not known", setup);
 	state.list = mount_list_new();
 	state.seal = seal;
-	state.listed = listed;
 	active_swap(&state.active, make_table(ex));
 	return rpc_server_new(progs, nitems(progs), &hooks);
 }

@@ -2,12 +2,11 @@
 /*
  * Who has mounted what. A courtesy to administrators: nothing depends on it.
  * Bounded: at a limit the oldest entry of that host, then the oldest of all,
- * makes room. The same calls in the same order give the same list, so worker
- * and parent each keep one.
- * Runs in: mountd worker (the list served), mountd parent (the list saved).
+ * makes room. It is lost when the worker ends.
+ * Runs in: mountd worker (event loop).
  */
-#ifndef MOUNT_LIST_H
-#define MOUNT_LIST_H
+#ifndef WORKER_MOUNT_LIST_H
+#define WORKER_MOUNT_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,12 +2,12 @@
 /*
  * The mount list: an array in order of age. Short enough to be searched from
  * end to end, because MNT is rare.
- * Runs in: mountd worker, mountd parent.
+ * Runs in: mountd worker (event loop).
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "mountd/mount_list.h"
+#include "mountd/worker/mount_list.h"
 
 struct mount_list {
 	struct mount_entry entries[MOUNT_LIST_MAX];

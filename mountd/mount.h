@@ -32,6 +32,8 @@
 /* Longer strings are not paths at all; shorter ones get a status. */
 #define MOUNT_WIRE_MAX	 4096
 #define MOUNT_RECORD_MAX 8192 /* longest legal call */
+#define MOUNT_REPLY_MAX	 (256 * 1024)
+#define MOUNT_LIST_MAX	 4096 /* entries of the mount list */
 #define MOUNT_ROWS_MAX	 8192 /* entries of one EXPORT reply */
 #define MOUNT_GROUPS_MAX 16384
 
@@ -46,7 +48,8 @@ enum mountstat {
 	MNTERR_INVAL = 22,
 	MNTERR_NAMETOOLONG = 63,
 	MNTERR_NOTSUPP = 10004,
-	MNTERR_SERVERFAULT = 10006
+	MNTERR_SERVERFAULT = 10006,
+	MNT_DEFERRED = -1 /* never on the wire: run again on a file thread */
 };
 
 /* A path as it was asked for. */
@@ -65,6 +68,13 @@ struct call_args {
 struct mount_entry {
 	struct addr host; /* port 0 */
 	char *path;
+};
+
+/* The entries of a DUMP reply, which has room for no more text than this. */
+struct mount_dump {
+	struct mount_entry rows[MOUNT_LIST_MAX];
+	size_t nrows;
+	char text[MOUNT_REPLY_MAX]; /* their paths */
 };
 
 /* One entry of an EXPORT reply: a directory and the clients it is for. */
@@ -86,8 +96,7 @@ struct call_res {
 	enum mountstat status;
 	struct fh fh;
 	const struct mount_listing *listing; /* EXPORT */
-	const struct mount_entry *const *mounts; /* DUMP */
-	size_t nmounts;
+	const struct mount_dump *dump; /* DUMP */
 };
 
 struct mount_state;
@@ -95,7 +104,9 @@ struct mount_state;
 struct call_ctx {
 	struct rpc_call *call;
 	struct mount_state *state;
-	const struct mount_path *mnt; /* set by MNT: to be listed or logged */
+	const struct mount_path *mnt; /* set by MNT, to be logged */
+	bool is_new; /* MNT: it was not in the mount list, */
+	bool evicted; /* and another had to go for it */
 	char why[256]; /* the reason in words, for the log */
 	uint64_t why_key; /* the same reason has the same number */
 };

@@ -59,7 +59,7 @@ static const struct daemon_option settings[] = {
 
 static const struct rpc_limits limits = {
 	.record_max = MOUNT_RECORD_MAX,
-	.reply_max = 256 * 1024,
+	.reply_max = MOUNT_REPLY_MAX,
 	/* Of lists what fits into one packet: a call can be forged, and must
 	 * not send much more to whom it names than it cost. */
 	.datagram_reply_max = 1400,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Around each call: context before, list and log after. Text from clients is
- * escaped, and no client can fill the log.
+ * Around each call: context before, log after. Text from clients is escaped,
+ * and no client can fill the log.
  * Runs in: mountd worker (event loop).
  */
 #include <string.h>
@@ -53,19 +53,16 @@ log_refusal(const struct call_ctx *ctx, const struct rpc_call *call)
 }
 
 static void
-note_mount(const struct call_ctx *ctx, const struct rpc_call *call)
+log_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 {
 	char path[TEXT_SHOWN], from[ADDR_STRLEN];
 	const struct addr *host = &call->peer->from;
-	bool full = mount_list_is_full(ctx->state->list, host);
 
-	if (!mount_list_add(ctx->state->list, host, ctx->mnt->clean))
-		return;
-	if (full && log_permit(LIST_FULL))
+	if (ctx->evicted && log_permit(LIST_FULL))
 		log_info("the mount list forgets its oldest: %d in all, %d of "
 			 "one host; no flag raises it, nothing depends on it",
 		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
-	if (log_permit(line_key(ctx, host)))
+	if (ctx->is_new && log_permit(line_key(ctx, host)))
 		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);
 }
@@ -78,7 +75,7 @@ end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
 		return;
 	if (res->status == MNT_OK) {
 		ctx->state->granted++;
-		note_mount(ctx, call);
+		log_mount(ctx, call);
 	} else {
 		ctx->state->refused++;
 		log_refusal(ctx, call);

@@ -2,14 +2,16 @@
 /*
  * The mount list: an array in order of age. Short enough to be searched from
  * end to end, because MNT is rare.
- * Runs in: mountd worker (event loop).
+ * Runs in: mountd worker (event loop and file threads).
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mountd/worker/mount_list.h"
 
 struct mount_list {
+	pthread_mutex_t lock;
 	struct mount_entry entries[MOUNT_LIST_MAX];
 	size_t n;
 };
@@ -17,7 +19,11 @@ struct mount_list {
 struct mount_list *
 mount_list_new(void)
 {
-	return calloc(1, sizeof(struct mount_list));
+	struct mount_list *l = calloc(1, sizeof(*l));
+
+	if (l != NULL)
+		(void)pthread_mutex_init(&l->lock, NULL);
+	return l;
 }
 
 static void
@@ -36,6 +42,7 @@ mount_list_free(struct mount_list *l)
 		return;
 	while (l->n > 0)
 		remove_at(l, l->n - 1);
+	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
 }
 
@@ -68,17 +75,8 @@ count(const struct mount_list *l, const struct addr *host, size_t *oldest)
 	return mine;
 }
 
-bool
-mount_list_is_full(const struct mount_list *l, const struct addr *host)
-{
-	size_t oldest;
-
-	return l->n == MOUNT_LIST_MAX ||
-	    count(l, host, &oldest) >= MOUNT_LIST_HOST_MAX;
-}
-
-/* Makes room for one more entry of this host. */
-static void
+/* Makes room for one more entry of this host. True: another had to go. */
+static bool
 make_room(struct mount_list *l, const struct addr *host)
 {
 	size_t oldest = 0;
@@ -87,59 +85,98 @@ make_room(struct mount_list *l, const struct addr *host)
 		remove_at(l, oldest);
 	else if (l->n == MOUNT_LIST_MAX)
 		remove_at(l, 0);
+	else
+		return false;
+	return true;
 }
 
 bool
-mount_list_add(struct mount_list *l, const struct addr *host, const char *path)
+mount_list_add(struct mount_list *l, const struct addr *host, const char *path,
+    bool *evicted)
 {
-	struct mount_entry e = { .host = *host };
+	struct mount_entry e = { .host = *host, .path = strdup(path) };
+	bool is_new;
 
-	if (find(l, host, path) < l->n)
-		return false;
-	e.host.port = 0;
-	e.path = strdup(path);
+	*evicted = false;
 	if (e.path == NULL)
 		return false;
-	make_room(l, host);
-	l->entries[l->n++] = e;
-	return true;
+	e.host.port = 0;
+	(void)pthread_mutex_lock(&l->lock);
+	is_new = find(l, host, path) == l->n;
+	if (is_new) {
+		*evicted = make_room(l, host);
+		l->entries[l->n++] = e;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
+	if (!is_new)
+		free(e.path);
+	return is_new;
 }
 
 bool
 mount_list_remove(struct mount_list *l, const struct addr *host,
     const char *path)
 {
-	size_t i = find(l, host, path);
+	size_t i;
+	bool found;
 
-	if (i == l->n)
-		return false;
-	remove_at(l, i);
-	return true;
+	(void)pthread_mutex_lock(&l->lock);
+	i = find(l, host, path);
+	found = i < l->n;
+	if (found)
+		remove_at(l, i);
+	(void)pthread_mutex_unlock(&l->lock);
+	return found;
 }
 
 bool
 mount_list_remove_all(struct mount_list *l, const struct addr *host)
 {
-	size_t i = 0, before = l->n;
+	size_t i = 0, before;
+	bool found;
 
+	(void)pthread_mutex_lock(&l->lock);
+	before = l->n;
 	while (i < l->n) {
 		if (addr_same_host(&l->entries[i].host, host))
 			remove_at(l, i);
 		else
 			i++;
 	}
-	return l->n != before;
+	found = l->n != before;
+	(void)pthread_mutex_unlock(&l->lock);
+	return found;
+}
+
+void
+mount_list_copy(struct mount_list *l, const struct addr *host,
+    struct mount_dump *out)
+{
+	size_t i, len, used = 0;
+
+	out->nrows = 0;
+	(void)pthread_mutex_lock(&l->lock);
+	for (i = 0; i < l->n; i++) {
+		if (host != NULL && !addr_same_host(&l->entries[i].host, host))
+			continue;
+		len = strlen(l->entries[i].path) + 1;
+		if (len > sizeof(out->text) - used)
+			break;
+		out->rows[out->nrows].host = l->entries[i].host;
+		out->rows[out->nrows++].path =
+		    memcpy(out->text + used, l->entries[i].path, len);
+		used += len;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
 }
 
 size_t
-mount_list_rows(const struct mount_list *l, const struct addr *host,
-    const struct mount_entry **rows, size_t max)
+mount_list_count(struct mount_list *l)
 {
-	size_t i, n = 0;
+	size_t n;
 
-	for (i = 0; i < l->n && n < max; i++) {
-		if (host == NULL || addr_same_host(&l->entries[i].host, host))
-			rows[n++] = &l->entries[i];
-	}
+	(void)pthread_mutex_lock(&l->lock);
+	n = l->n;
+	(void)pthread_mutex_unlock(&l->lock);
 	return n;
 }

@@ -114,11 +114,15 @@ mount_path(struct call_ctx *ctx, const struct served_exports *x,
 	}
 	if (!ctx->call->may_block) {
 		ctx->call->deferred = true;
-		return MNT_OK;
+		return MNT_DEFERRED;
 	}
 	return mount_below(ctx, &v.at, e, path->names, fh);
 }
 
+/*
+ * Gives the client a handle and enters the mount into the list (RFC 1813,
+ * 5.2.1).
+ */
 void
 op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 {
@@ -133,6 +137,9 @@ op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 	x = active_use(&ctx->state->active);
 	res->status = mount_path(ctx, x, &args->path, &res->fh);
 	active_done(x);
+	if (res->status == MNT_OK)
+		ctx->is_new = mount_list_add(ctx->state->list,
+		    &ctx->call->peer->from, args->path.clean, &ctx->evicted);
 }
 
 /* MOUNT 2: the limits of a path; the error does not say why. */
@@ -177,10 +184,9 @@ op_dump(struct call_ctx *ctx, const struct call_args *args UNUSED,
 {
 	struct mount_state *s = ctx->state;
 
-	res->nmounts = mount_list_rows(s->list,
-	    s->dump_all ? NULL : &ctx->call->peer->from, s->dump,
-	    nitems(s->dump));
-	res->mounts = s->dump;
+	mount_list_copy(s->list, s->dump_all ? NULL : &ctx->call->peer->from,
+	    &s->dump);
+	res->dump = &s->dump;
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What happens around an operation: a call gets its context, and when it is
- * over, mounts are listed and refusals logged, once per client and reason.
+ * What happens around an operation: a call gets its context before, and after
+ * it mounts and refusals are logged, once per client and reason.
  * Runs in: mountd worker (event loop).
  */
 #ifndef WORKER_MOUNT_OPS_H

@@ -36,9 +36,9 @@ struct served_export {
 
 struct mount_state {
 	struct active active; /* the exports; swapped by the event loop */
-	struct mount_list *list; /* event loop only, as all below */
-	struct mount_listing listing;
-	const struct mount_entry *dump[MOUNT_LIST_MAX];
+	struct mount_list *list;
+	struct mount_listing listing; /* event loop only, as all below */
+	struct mount_dump dump;
 	bool export_all; /* EXPORT shows everything to everybody */
 	bool dump_all;
 	uint64_t granted, refused; /* MNT */

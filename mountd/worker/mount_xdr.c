@@ -104,18 +104,18 @@ mount_put_mountres3(struct xdr_out *x, const struct call_res *res)
 void
 mount_put_mounts(struct xdr_out *x, const struct call_res *res)
 {
+	const struct mount_entry *row = res->dump->rows;
 	char host[ADDR_STRLEN];
 	size_t i, need;
 
-	for (i = 0; i < res->nmounts; i++) {
-		(void)addr_print(&res->mounts[i]->host, host);
-		need = strlen(host) + strlen(res->mounts[i]->path) +
-		    2 * ENTRY_WORDS;
+	for (i = 0; i < res->dump->nrows; i++, row++) {
+		(void)addr_print(&row->host, host);
+		need = strlen(host) + strlen(row->path) + 2 * ENTRY_WORDS;
 		if (need > xdr_out_left(x))
 			break;
 		xdr_put_bool(x, true);
 		xdr_put_string(x, host);
-		xdr_put_string(x, res->mounts[i]->path);
+		xdr_put_string(x, row->path);
 	}
 	xdr_put_bool(x, false);
 }

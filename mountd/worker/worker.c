@@ -128,9 +128,7 @@ on_stats(void *arg, struct ipc_message *m UNUSED)
 
 	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
 		 "%llu refused",
-	    w->state.active.list->n,
-	    mount_list_rows(w->state.list, NULL, w->state.dump,
-		nitems(w->state.dump)),
+	    w->state.active.list->n, mount_list_count(w->state.list),
 	    (unsigned long long)w->state.granted,
 	    (unsigned long long)w->state.refused);
 }

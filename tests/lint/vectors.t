@@ -7,18 +7,23 @@ tables=$(files '*_proc.c' | grep -v '^tests/')
 [ -n "$tables" ] || skip_all 'no procedure table yet'
 
 # The folder of a row: by its constant, [NFSPROC3_READ] -> nfs3; where two
-# tables share their constants, by the table, rpcb3_procs[] -> rpcb3.
+# tables share their constants, by the table, rpcb3_procs[] -> rpcb3. mount1 has
+# the rows of mount2 without PATHCONF.
 folders() {
 	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p
 	    s/^const struct rpc_proc \(rpcb[34]\)_procs.*/table \1/p
-	    s/^static const struct rpc_proc \(mount[123]\)\[.*/table \1/p' "$1" |
+	    s/^static const struct rpc_proc \(mount[23]\)\[.*/table \1/p' "$1" |
 	    while read -r constant name; do
 		case $constant in
 		table) folder=$name ;;
 		NFSPROC3_*) echo "nfs3/$name" ;;
 		NFSPROC*) echo "nfs2/$name" ;;
 		PMAPPROC_*) echo "pmap2/$name" ;;
-		MOUNTPROC_* | RPCBPROC_*) echo "$folder/$name" ;;
+		MOUNTPROC_PATHCONF) echo "$folder/$name" ;;
+		MOUNTPROC_* | RPCBPROC_*)
+			echo "$folder/$name"
+			[ "$folder" != mount2 ] || echo "mount1/$name"
+			;;
 		*) echo "unknown/$constant" ;;
 		esac
 	done

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The operations of MOUNT on a directory with one export and a parent that
+ * seals or refuses: what a client gets, what is listed, what is deferred.
+ * Runs in: test programs only.
+ */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "mountd/mount.h"
+#include "mountd/worker/mount_table.h"
+#include "tap.h"
+
+#define EXPORTS                                                                \
+	"/srv 10.0.0.1(insecure) 10.0.0.2(insecure)\n"                         \
+	"/gone 10.0.0.1(insecure)\n/slow 10.0.0.1(insecure)\n"
+enum { GONE, SLOW, SRV, NEXPORTS }; /* the list is sorted by path */
+
+static char dir[] = "/tmp/tern-mount.XXXXXX";
+static struct mount_state state;
+static struct rpc_peer peer;
+static struct rpc_call call;
+static struct call_ctx ctx;
+static struct call_res res;
+static bool refuses; /* the parent */
+static unsigned int seals;
+
+static bool
+seal(const struct export *e UNUSED, enum export_names names UNUSED,
+    int fd UNUSED, const char *below UNUSED, struct fh *fh)
+{
+	seals++;
+	memset(fh->bytes, 0x5e, FH_SIZE);
+	return !refuses;
+}
+
+/* Runs an operation for a client, as the event loop or a file thread would. */
+static enum mountstat
+run(void (*op)(struct call_ctx *, const struct call_args *, struct call_res *),
+    const char *client, const char *path, bool may_block)
+{
+	static struct call_args args;
+
+	memset(&args, 0, sizeof(args));
+	memset(&call, 0, sizeof(call));
+	memset(&ctx, 0, sizeof(ctx));
+	memset(&res, 0, sizeof(res));
+	if (!addr_parse(&peer.from, client))
+		BAIL_OUT("%s: no address", client);
+	if (path == NULL)
+		args.path.status = MNTERR_NAMETOOLONG;
+	else
+		(void)strlcpy(args.path.clean, path, sizeof(args.path.clean));
+	call.peer = &peer;
+	call.may_block = may_block;
+	ctx.call = &call;
+	ctx.state = &state;
+	op(&ctx, &args, &res);
+	return res.status;
+}
+
+static enum mountstat
+mnt(const char *path, bool may_block)
+{
+	return run(op_mnt, "10.0.0.1:700", path, may_block);
+}
+
+/* How many mounts DUMP shows this client. */
+static size_t
+dumped(const char *client)
+{
+	(void)run(op_dump, client, "", false);
+	return res.dump->nrows;
+}
+
+static void
+check_root(void)
+{
+	uint8_t root[FH_SIZE];
+
+	memset(root, 0xa0 + SRV, sizeof(root));
+	cmp_ok(mnt("/srv", false), "==", MNT_OK, "MNT of an export");
+	cmp_mem(res.fh.bytes, root, FH_SIZE, "gives the handle of its root");
+	ok(!call.deferred && seals == 0, "at once, without the parent");
+	ok(ctx.is_new && !ctx.evicted, "it is new in the list");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "where DUMP finds it");
+	is(res.dump->rows[0].path, "/srv", "by its path");
+	(void)mnt("/srv", false);
+	ok(!ctx.is_new, "the same again is not new");
+	cmp_ok(mnt("/gone", false), "==", MNTERR_NOENT,
+	    "an export that is not there");
+	like(ctx.why, "not there when exports were loaded", "says so");
+	cmp_ok(run(op_mnt, "10.0.0.3:700", "/srv", false), "==", MNTERR_ACCES,
+	    "a client that no line allows");
+	cmp_ok(mnt("/other", false), "==", MNTERR_ACCES,
+	    "what is not exported looks the same");
+	cmp_ok(mnt(NULL, false), "==", MNTERR_NAMETOOLONG,
+	    "a path that is none keeps its status");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1,
+	    "what is refused is not listed");
+}
+
+static void
+check_below(void)
+{
+	cmp_ok(mnt("/srv/sub", false), "==", MNT_DEFERRED,
+	    "MNT below an export must not block the event loop");
+	ok(call.deferred && seals == 0, "it runs again on a file thread");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "and is not listed yet");
+	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK, "there it gets a handle");
+	ok(res.fh.bytes[0] == 0x5e && seals == 1, "which the parent sealed");
+	ok(ctx.is_new, "then it is listed");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "beside the other");
+	cmp_ok(mnt("/srv/none", true), "==", MNTERR_NOENT, "no such directory");
+	cmp_ok(mnt("/srv/link", true), "==", MNTERR_ACCES, "a symbolic link");
+	cmp_ok(mnt("/srv/link/x", true), "==", MNTERR_ACCES, "nor through it");
+	cmp_ok(mnt("/gone/sub", true), "==", MNTERR_NOENT,
+	    "below an export that is not there");
+	refuses = true;
+	cmp_ok(mnt("/srv/sub", true), "==", MNTERR_SERVERFAULT,
+	    "the parent refuses");
+	refuses = false;
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "nothing of that is listed");
+}
+
+static void
+check_slow(void)
+{
+	struct served_exports *x = state.active.list;
+
+	atomic_store(&x->list[SLOW].busy, MOUNT_THREADS_ONE);
+	cmp_ok(mnt("/slow/sub", true), "==", MNTERR_IO,
+	    "a slow export has its share of the threads and no more");
+	cmp_ok(x->list[SLOW].busy, "==", MOUNT_THREADS_ONE, "and is left so");
+	atomic_store(&x->list[SLOW].busy, MOUNT_THREADS_ONE - 1);
+	cmp_ok(mnt("/slow/sub", true), "==", MNT_OK, "one more fits");
+	atomic_store(&x->list[SRV].busy, MOUNT_THREADS_ONE);
+	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK, "a fast one may have all");
+	(void)run(op_umnt, "10.0.0.1:700", "/slow/sub", false);
+}
+
+static void
+check_list(void)
+{
+	(void)run(op_mnt, "10.0.0.2:700", "/srv", false);
+	cmp_ok(dumped("10.0.0.2:999"), "==", 1, "a client sees its own mounts");
+	state.dump_all = true;
+	cmp_ok(dumped("10.0.0.2:700"), "==", 3, "dump_all: those of all");
+	state.dump_all = false;
+	(void)run(op_umnt, "10.0.0.2:700", "/srv/sub", false);
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "UMNT leaves others alone");
+	(void)run(op_umnt, "10.0.0.1:700", "/srv/sub", false);
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "UMNT removes an entry");
+	(void)run(op_umnt, "10.0.0.1:700", NULL, false);
+	(void)run(op_umntall, "10.0.0.2:700", "", false);
+	cmp_ok(dumped("10.0.0.2:700"), "==", 0, "UMNTALL removes all of one");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "and none of another");
+}
+
+static void
+check_others(void)
+{
+	(void)run(op_export, "10.0.0.2:700", "", false);
+	ok(res.listing->nrows == 1 && res.listing->ngroups == 1,
+	    "EXPORT shows a client its own exports");
+	is(res.listing->rows[0].dir, "/srv", "by path");
+	is(res.listing->groups[0]->text, "10.0.0.2", "with its own entry");
+	state.export_all = true;
+	(void)run(op_export, "10.0.0.2:700", "", false);
+	ok(res.listing->nrows == 2 && res.listing->ngroups == 3,
+	    "export_all: all that are there, with all clients");
+	cmp_ok(run(op_pathconf, "10.0.0.2:700", "/srv", false), "==", MNT_OK,
+	    "PATHCONF of an export");
+	cmp_ok(run(op_pathconf, "10.0.0.2:700", "/slow", false),
+	    "==", MNTERR_ACCES, "not of another's");
+	cmp_ok(run(op_pathconf, "10.0.0.2:700", NULL, false),
+	    "==", MNTERR_NAMETOOLONG, "nor of what is no path");
+}
+
+static void
+set_up(void)
+{
+	static const struct exports_hooks quiet;
+	struct mountd_handles handles[NEXPORTS] = { 0 };
+	int roots[NEXPORTS], i;
+
+	if (mkdtemp(dir) == NULL)
+		BAIL_OUT("no directory");
+	for (i = 0; i < NEXPORTS; i++) {
+		roots[i] = open(dir, O_PATH | O_CLOEXEC);
+		handles[i].served = handles[i].sealed[NAMES_BYTES] = i != GONE;
+		memset(handles[i].fh[NAMES_BYTES].bytes, 0xa0 + i, FH_SIZE);
+	}
+	handles[SLOW].slow = true;
+	if (mkdirat(roots[SRV], "sub", 0755) == -1 ||
+	    symlinkat("sub", roots[SRV], "link") == -1)
+		BAIL_OUT("no directory");
+	active_init(&state.active);
+	active_swap(&state.active,
+	    mount_table_new(exports_parse(EXPORTS, strlen(EXPORTS), &quiet),
+		roots, handles));
+	state.list = mount_list_new();
+	state.seal = seal;
+}
+
+static void
+clean_up(void)
+{
+	int root = open(dir, O_PATH | O_CLOEXEC);
+
+	(void)unlinkat(root, "sub", AT_REMOVEDIR);
+	(void)unlinkat(root, "link", 0);
+	(void)close(root);
+	(void)rmdir(dir);
+	mount_list_free(state.list);
+	active_clear(&state.active);
+}
+
+int
+main(void)
+{
+	set_up();
+	check_root();
+	check_below();
+	check_slow();
+	check_list();
+	check_others();
+	clean_up();
+	done_testing();
+}

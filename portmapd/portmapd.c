@@ -274,6 +274,7 @@ static void
 on_reload(void *arg UNUSED)
 {
 	log_info("hangup: there is no file to read again, the table stays");
+	daemon_reloaded();
 }
 
 static void

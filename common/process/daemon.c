@@ -220,6 +220,11 @@ on_reload(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 
 	notify_reloading();
 	s->reload(s->arg);
+}
+
+void
+daemon_reloaded(void)
+{
 	notify_ready();
 }
 

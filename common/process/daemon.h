@@ -132,12 +132,17 @@ void daemon_kill(pid_t, uid_t uid);
 /* NULL: the signal is ignored. Called from the event loop. */
 struct daemon_signals {
 	void (*stop)(void *arg); /* SIGTERM, SIGINT */
-	void (*reload)(void *arg); /* SIGHUP */
+	void (*reload)(void *arg); /* SIGHUP; ends in daemon_reloaded() */
 	void (*stats)(void *arg); /* SIGUSR1 */
 	void *arg;
 };
 /* signals is borrowed for good; SIGPIPE is ignored. */
 void daemon_signals(struct event_base *, const struct daemon_signals *);
+/*
+ * What SIGHUP asked for has been done, or refused: tells systemd, which was told
+ * RELOADING=1 before the callback was called. At once or later.
+ */
+void daemon_reloaded(void);
 /* Raises the soft limit of open descriptors to the hard one; returns it. */
 size_t daemon_raise_files(void);
 

@@ -77,6 +77,12 @@ void role_becomes(struct role_child *, uid_t);
 /* The role said it serves. Who says it twice in a life is killed. */
 void role_is_ready(struct role_child *);
 bool role_has_been_ready(const struct role_child *);
+/* A list was sent that the role acknowledges when it serves it. */
+void role_owes(struct role_child *);
+/* The role acknowledged one. A role that owes none is killed. */
+void role_acknowledged(struct role_child *);
+/* Is it ready, not being killed, and does it serve what it was last sent? */
+bool role_is_current(const struct role_child *);
 /* False: it is not running now, or its queue is full for a second (then it is
  * killed). Never blocks longer. */
 bool role_send(struct role_child *, uint32_t type, const void *data, size_t len,
@@ -84,6 +90,7 @@ bool role_send(struct role_child *, uint32_t type, const void *data, size_t len,
 /* The ipc socket, -1 while it is not running. */
 int role_channel(const struct role_child *);
 pid_t role_pid(const struct role_child *);
+const char *role_name(const struct role_child *);
 void *role_arg(const struct role_child *);
 unsigned int role_index(const struct role_child *);
 /* Kills it (SIGKILL) because of why; it is started again as after a crash. */

@@ -40,6 +40,8 @@ struct role_child {
 	unsigned int backoff; /* ms */
 	bool ready; /* has been, once */
 	bool serves; /* this time */
+	bool killed; /* by us; its end has not been seen yet */
+	unsigned int owed; /* lists it has not acknowledged */
 	bool expect_end;
 };
 
@@ -122,6 +124,7 @@ run_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	(void)close(c->pidfd);
 	c->pidfd = -1;
 	c->pid = 0;
+	c->serves = false;
 	close_channel(c);
 	if (!c->ready && !c->expect_end)
 		fatalx("%s did not start", c->spec->name);
@@ -187,7 +190,8 @@ launch(struct role_child *c)
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	c->channel = pair[0];
 	c->since_ms = clock_ms();
-	c->serves = false;
+	c->killed = false;
+	c->owed = 0;
 	c->on_end = watch(c, c->pidfd, run_end);
 	c->on_message = watch(c, c->channel, run_message);
 	log_debug("%s: started as pid %d", spec->name, (int)c->pid);
@@ -232,6 +236,27 @@ role_has_been_ready(const struct role_child *c)
 	return c->ready;
 }
 
+void
+role_owes(struct role_child *c)
+{
+	c->owed++;
+}
+
+void
+role_acknowledged(struct role_child *c)
+{
+	if (c->owed == 0)
+		role_restart(c, "acknowledges exports it was not sent");
+	else
+		c->owed--;
+}
+
+bool
+role_is_current(const struct role_child *c)
+{
+	return c->serves && !c->killed && c->owed == 0;
+}
+
 bool
 role_send(struct role_child *c, uint32_t type, const void *data, size_t len,
     const int *fds, size_t nfds)
@@ -265,6 +290,12 @@ role_pid(const struct role_child *c)
 	return c->pid;
 }
 
+const char *
+role_name(const struct role_child *c)
+{
+	return c->spec->name;
+}
+
 void *
 role_arg(const struct role_child *c)
 {
@@ -289,6 +320,7 @@ role_restart(struct role_child *c, const char *why)
 	if (c->pid == 0)
 		return;
 	log_warnx("%s: killing pid %d: %s", c->spec->name, (int)c->pid, why);
+	c->killed = true;
 	daemon_kill(c->pid, c->uid);
 }
 

@@ -50,14 +50,14 @@ role_exports_send(struct role_child *child, const struct exports_file *file,
 		(void)role_send(child, ROLE_SUBMOUNT, &subs->list[i],
 		    sizeof(subs->list[i]), &subs->list[i].root, 1);
 	(void)role_send(child, ROLE_SERVE, NULL, 0, NULL, 0);
+	role_owes(child);
 }
 
 void
-role_exports_receive(struct role_exports *in, int channel,
-    const struct ipc_table *messages)
+role_exports_receive(struct role_exports *in, const struct ipc_table *messages)
 {
 	const char *why = NULL;
-	int r = ipc_serve(channel, messages, in, &why);
+	int r = ipc_serve(in->channel, messages, in, &why);
 
 	if (r == -1 && why != NULL)
 		fatalx("parent: %s", why);
@@ -137,4 +137,6 @@ role_exports_serve(void *arg, struct ipc_message *m UNUSED)
 		fatalx("parent: nothing to serve");
 	in->serve(in->arg, &in->next);
 	in->next.conf = NULL;
+	if (ipc_send(in->channel, ROLE_SERVES, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
 }

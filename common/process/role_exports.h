@@ -4,6 +4,7 @@
  * exports file, the descriptor of each root and of each filesystem mounted
  * inside an export, and then the order to serve them. The role collects these
  * messages and hands over the complete list, so that no list is served in part.
+ * It then acknowledges: each call that begins from now on is judged by that list.
  * Runs in: mountd parent, nfsd parent (role_exports_send); their roles (the
  * rest).
  */
@@ -30,6 +31,7 @@ enum role_message {
 	ROLE_ROOTS, /* struct role_roots and its descriptors */
 	ROLE_SUBMOUNT, /* struct submount and its descriptor */
 	ROLE_SERVE, /* the list is complete: serve it */
+	ROLE_SERVES, /* to the parent: it is served */
 	ROLE_MESSAGES
 };
 
@@ -48,6 +50,7 @@ struct role_list {
 
 /* What a role receives; the argument of all its message handlers. */
 struct role_exports {
+	int channel; /* to the parent */
 	void *setup; /* the daemon's struct, which ROLE_SETUP fills in */
 	bool has_setup;
 	/* Gets each complete list; takes over conf and all descriptors. */
@@ -58,8 +61,8 @@ struct role_exports {
 
 /*
  * Parent: sends the exports and has the role serve them. Without subs the role
- * learns of no filesystem mounted inside. A role that is not running gets
- * nothing.
+ * learns of no filesystem mounted inside. The role owes an acknowledgement
+ * (role_owes()). A role that is not running gets nothing.
  */
 void role_exports_send(struct role_child *, const struct exports_file *,
     const struct jail *, const struct submounts *subs);
@@ -69,8 +72,7 @@ void role_exports_send(struct role_child *, const struct exports_file *,
  * none yet. The process ends with its parent. The parent is trusted, so a
  * message that makes no sense is a bug and fatal.
  */
-void role_exports_receive(struct role_exports *, int channel,
-    const struct ipc_table *);
+void role_exports_receive(struct role_exports *, const struct ipc_table *);
 
 /* The handlers of ROLE_EXPORTS_ROWS. */
 void role_exports_setup(void *in, struct ipc_message *);

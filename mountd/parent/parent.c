@@ -20,8 +20,8 @@
 #include "mountd/mountd.h"
 #include "mountd/parent/seal.h"
 #include "process/listen.h"
-#include "process/notify.h"
 #include "process/register.h"
+#include "process/reload.h"
 
 #define STOP_SECONDS 5
 
@@ -37,6 +37,8 @@ struct parent {
 	struct listen_set sockets;
 	struct registration *registration;
 	struct role_child *worker;
+	struct reload reload;
+	bool serving; /* the worker has been, once */
 	int seal_pair[2]; /* ours, the worker's while it is started */
 	struct event *on_seal;
 	struct event *on_stop_timer;
@@ -66,18 +68,30 @@ send_exports(struct parent *p)
 	role_exports_send(p->worker, &p->file, p->jail, NULL);
 }
 
+/* Tells the world when the worker serves: at the start and after a reload. */
 static void
-on_ready(void *arg, struct ipc_message *msg UNUSED)
+check_roles(struct parent *p)
 {
-	struct parent *p = role_arg(arg);
-	bool first = !role_has_been_ready(p->worker);
-
-	role_is_ready(p->worker);
-	if (!first)
+	if (!reload_check(&p->reload) || p->serving)
 		return;
+	p->serving = true;
 	if (p->registration != NULL)
 		register_start(p->registration);
 	daemon_ready(p->base, &p->m->d);
+}
+
+static void
+on_ready(void *arg, struct ipc_message *msg UNUSED)
+{
+	role_is_ready(arg);
+	check_roles(role_arg(arg));
+}
+
+static void
+on_serves(void *arg, struct ipc_message *msg UNUSED)
+{
+	role_acknowledged(arg);
+	check_roles(role_arg(arg));
 }
 
 /*
@@ -115,7 +129,8 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 
 /* clang-format off */
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
-	[MOUNTD_READY]  = { "ready", 0, 0, 0, 0, on_ready },
+	[MOUNTD_READY] = { "ready", 0, 0, 0, 0, on_ready },
+	[ROLE_SERVES] = { "serves", 0, 0, 0, 0, on_serves },
 };
 
 static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {
@@ -242,19 +257,25 @@ stop(void *arg)
 		stop_worker(p);
 }
 
+/* A worker that is started anew gets the exports then, as in nfsd. */
+static void
+use_exports(struct parent *p)
+{
+	if (jail_needs_restart(p->jail)) {
+		role_restart(p->worker, "it cannot reach the new exports");
+		close_seal(p); /* what it could ask for is of the old list */
+	} else
+		send_exports(p);
+}
+
 static void
 reload(void *arg)
 {
 	struct parent *p = arg;
 
-	notify_reloading();
-	if (config_reload(&p->file, p->m->d.exports_file, p->jail, &p->subs)) {
-		send_exports(p);
-		if (jail_needs_restart(p->jail))
-			role_restart(p->worker,
-			    "it cannot reach the new exports");
-	}
-	notify_ready();
+	if (config_reload(&p->file, p->m->d.exports_file, p->jail, &p->subs))
+		use_exports(p);
+	reload_wait(&p->reload);
 }
 
 static void
@@ -285,6 +306,7 @@ prepare(struct parent *p)
 	daemon_detach(&p->m->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
 	p->base = daemon_events();
+	reload_init(&p->reload, p->base);
 }
 
 int
@@ -306,10 +328,12 @@ mountd_parent(struct mountd *m)
 	prepare(&p);
 	prepare_registration(&p);
 	p.worker = role_start(p.base, &worker);
+	reload_add(&p.reload, p.worker);
 	daemon_signals(p.base, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
 	role_free(p.worker);
+	reload_free(&p.reload);
 	jail_free(p.jail);
 	return 0;
 }

@@ -173,7 +173,7 @@ static const struct ipc_table messages = { rows, nitems(rows) };
 static void
 receive(struct worker *w)
 {
-	role_exports_receive(&w->incoming, w->role->channel, &messages);
+	role_exports_receive(&w->incoming, &messages);
 }
 
 static void
@@ -230,6 +230,7 @@ mountd_worker(struct role *role)
 	struct sandbox box;
 
 	w->role = role;
+	w->incoming.channel = role->channel;
 	w->incoming.setup = &w->setup;
 	w->incoming.serve = serve_list;
 	w->incoming.arg = w;

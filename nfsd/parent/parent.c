@@ -21,8 +21,8 @@
 #include "nfsd/parent/stats_socket.h"
 #include "nfsd/stats.h"
 #include "process/listen.h"
-#include "process/notify.h"
 #include "process/register.h"
+#include "process/reload.h"
 
 #define EACH_WORKER(i, p)                                                      \
 	(i) = 0;                                                               \
@@ -42,7 +42,8 @@ static struct parent {
 	struct submounts subs;
 	int verifier; /* memory the workers share */
 	struct parent_stats stats;
-	unsigned int nready;
+	struct reload reload;
+	bool serving; /* every role has been, once */
 	struct event *on_patience;
 	bool stopping;
 } self;
@@ -129,18 +130,30 @@ worker_started(void *arg UNUSED, struct role_child *child)
 	connect_roles(role_index(child));
 }
 
+/* Tells the world when every role serves: at the start and after a reload. */
 static void
-on_ready(void *arg, struct ipc_message *m UNUSED)
+check_roles(void)
 {
-	struct role_child *child = arg;
-	bool first = !role_has_been_ready(child);
-
-	role_is_ready(child);
-	if (!first || ++self.nready != self.n->setup.workers + 1)
+	if (!reload_check(&self.reload) || self.serving)
 		return;
+	self.serving = true;
 	if (self.registration != NULL)
 		register_start(self.registration);
 	daemon_ready(self.base, &self.n->d);
+}
+
+static void
+on_ready(void *arg, struct ipc_message *m UNUSED)
+{
+	role_is_ready(arg);
+	check_roles();
+}
+
+static void
+on_serves(void *arg, struct ipc_message *m UNUSED)
+{
+	role_acknowledged(arg);
+	check_roles();
 }
 
 static void
@@ -175,10 +188,12 @@ ended(void *arg UNUSED, struct role_child *child UNUSED)
 /* clang-format off */
 static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
+	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
 };
 
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
+	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
 	[NFSD_BAD_WORKER] = { "bad worker", sizeof(struct nfsd_bad), sizeof(struct nfsd_bad), 0, 0, on_bad_worker },
 };
 /* clang-format on */
@@ -272,11 +287,10 @@ use_exports(void)
 static void
 reload(void *arg UNUSED)
 {
-	notify_reloading();
 	if (config_reload(&self.file, self.n->d.exports_file, self.jail,
 		&self.subs))
 		use_exports();
-	notify_ready();
+	reload_wait(&self.reload);
 }
 
 static void
@@ -322,6 +336,7 @@ prepare(void)
 	self.n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
 	(void)choose_mode();
 	self.base = daemon_events();
+	reload_init(&self.reload, self.base);
 	parent_stats_start(&self.stats, self.base, self.n);
 }
 
@@ -341,6 +356,7 @@ nfsd_parent(struct nfsd *n)
 	prepare();
 	prepare_registration();
 	self.broker = role_start(self.base, &broker);
+	reload_add(&self.reload, self.broker);
 	for (EACH_WORKER(i, &self)) {
 		workers[i] = (struct role_spec){ .name = "worker",
 			.index = i,
@@ -349,6 +365,7 @@ nfsd_parent(struct nfsd *n)
 			.ended = ended,
 			.messages = &worker_table };
 		self.workers[i] = role_start(self.base, &workers[i]);
+		reload_add(&self.reload, self.workers[i]);
 	}
 	daemon_signals(self.base, &signals);
 	(void)event_base_dispatch(self.base);
@@ -356,6 +373,7 @@ nfsd_parent(struct nfsd *n)
 	for (EACH_WORKER(i, &self))
 		role_free(self.workers[i]);
 	role_free(self.broker);
+	reload_free(&self.reload);
 	parent_stats_stop(&self.stats);
 	jail_free(self.jail);
 	return 0;

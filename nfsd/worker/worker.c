@@ -244,7 +244,7 @@ static const struct ipc_table messages = { rows, nitems(rows) };
 static void
 listen_once(void)
 {
-	role_exports_receive(&self.incoming, self.role->channel, &messages);
+	role_exports_receive(&self.incoming, &messages);
 }
 
 static void
@@ -392,6 +392,7 @@ nfsd_worker(struct role *role)
 	const char *only;
 
 	self.role = role;
+	self.incoming.channel = role->channel;
 	self.incoming.setup = &self.setup;
 	self.incoming.serve = serve_list;
 	while (!self.incoming.has_setup || self.first == NULL ||

@@ -368,6 +368,18 @@ heard(int fd)
 	return text;
 }
 
+/* The next one that is not about the watchdog. */
+static const char *
+heard_other(int fd)
+{
+	const char *text;
+
+	do
+		text = heard(fd);
+	while (strncmp(text, "WATCHDOG", 8) == 0);
+	return text;
+}
+
 static void
 send_signal(int number)
 {
@@ -397,8 +409,9 @@ test_manager(void)
 	(void)event_base_loop(base, EVLOOP_ONCE);
 	is(heard(fd), "WATCHDOG=1", "and that it lives");
 	send_signal(SIGHUP);
-	while (strncmp(heard(fd), "WATCHDOG", 8) == 0)
-		;
+	like(heard_other(fd), "^RELOADING=1", "tells it of a reload");
+	daemon_reloaded();
+	is(heard_other(fd), "READY=1", "and of its end, not before");
 	send_signal(SIGUSR1);
 	send_signal(SIGTERM);
 	cmp_ok(told, "==", 7, "TERM, HUP and USR1 reach their handlers");

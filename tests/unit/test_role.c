@@ -21,14 +21,16 @@
 #include "process/role.h"
 #include "tap.h"
 
-/* From the role (first two) and to it. */
+/* From the role (first three) and to it. */
 enum {
 	SAY_READY,
 	SAY_ANSWER,
+	SAY_SERVES,
 	ASK_TITLE,
 	ASK_CRASH,
 	ASK_RUBBISH,
 	ASK_READY,
+	ASK_SERVE,
 	ASK_END
 };
 
@@ -104,6 +106,9 @@ worker(struct role *role)
 		else if (type == ASK_READY)
 			(void)ipc_send(role->channel, SAY_READY, NULL, 0, NULL,
 			    0);
+		else if (type == ASK_SERVE)
+			(void)ipc_send(role->channel, SAY_SERVES, NULL, 0, NULL,
+			    0);
 		else
 			return 0;
 	}
@@ -133,6 +138,13 @@ on_answer(void *arg UNUSED, struct ipc_message *m)
 }
 
 static void
+on_serves(void *arg, struct ipc_message *m UNUSED)
+{
+	role_acknowledged(arg);
+	(void)event_base_loopbreak(base);
+}
+
+static void
 on_ended(void *arg UNUSED, struct role_child *child UNUSED)
 {
 	ended_at = now();
@@ -143,6 +155,7 @@ static const struct ipc_row rows[] = {
 	[SAY_READY] = { "READY", 0, 0, 0, 0, on_ready },
 	[SAY_ANSWER] = { "ANSWER", sizeof(struct report), sizeof(struct report),
 	    0, 0, on_answer },
+	[SAY_SERVES] = { "SERVES", 0, 0, 0, 0, on_serves },
 };
 static const struct ipc_table messages = { rows, nitems(rows) };
 
@@ -209,6 +222,33 @@ test_life(struct role_child *child, int file)
 }
 
 static void
+test_current(struct role_child *child)
+{
+	ok(!role_is_current(child), "not current before it is ready");
+	happen();
+	ok(role_is_current(child), "current when it owes nothing");
+	role_owes(child);
+	role_owes(child);
+	(void)role_send(child, ASK_SERVE, NULL, 0, NULL, 0);
+	happen();
+	ok(!role_is_current(child), "not while it owes an acknowledgement");
+	(void)role_send(child, ASK_SERVE, NULL, 0, NULL, 0);
+	happen();
+	ok(role_is_current(child), "current when it gave as many as it owed");
+	role_owes(child);
+	role_restart(child, "test");
+	ok(!role_is_current(child), "not while it is being killed");
+	happen();
+	happen();
+	ok(role_is_current(child), "a new life owes nothing of the old one");
+	(void)role_send(child, ASK_SERVE, NULL, 0, NULL, 0);
+	happen(); /* it says so */
+	happen();
+	ok(role_pid(child) == 0, "one that acknowledges too much is killed");
+	role_free(child);
+}
+
+static void
 test_end(struct role_child *child)
 {
 	happen();
@@ -244,6 +284,7 @@ main(int argc, char *argv[])
 	base = event_base_new();
 	readies = 0;
 	spec.index = 0;
+	test_current(role_start(base, &spec));
 	test_end(role_start(base, &spec));
 	dies_ok(
 	    {

@@ -109,7 +109,9 @@ static const struct ipc_row role_rows[MESSAGES] = {
 };
 
 static void on_report(void *, struct ipc_message *);
+static void on_serves(void *, struct ipc_message *);
 static const struct ipc_row parent_rows[MESSAGES] = {
+	[ROLE_SERVES] = { "serves", 0, 0, 0, 0, on_serves },
 	[SAY_REPORT] = { "report", sizeof(struct report), sizeof(struct report), 0, 0, on_report },
 };
 /* clang-format on */
@@ -126,8 +128,9 @@ taker(struct role *role)
 
 	in.setup = &setup;
 	in.arg = &in;
+	in.channel = role->channel;
 	while (true) /* ends with its parent */
-		role_exports_receive(&in, role->channel, &role_table);
+		role_exports_receive(&in, &role_table);
 	return 1;
 }
 
@@ -138,10 +141,16 @@ on_report(void *arg, struct ipc_message *m)
 		role_is_ready(arg);
 	memcpy(&got, m->data, sizeof(got));
 	reports++;
+}
+
+static void
+on_serves(void *arg, struct ipc_message *m UNUSED)
+{
+	role_acknowledged(arg);
 	(void)event_base_loopbreak(base);
 }
 
-/* Runs the loop until the role reports, 5 s at most. */
+/* Runs the loop until the role acknowledges, 5 s at most. */
 static void
 wait_report(void)
 {
@@ -174,6 +183,7 @@ test_both_ends(void)
 	role_exports_send(child, &file, jail, &subs);
 	wait_report();
 	cmp_ok(reports, "==", 1, "one list is served");
+	ok(role_is_current(child), "and acknowledged");
 	cmp_ok(got.setup, "==", SETUP, "after the setup");
 	cmp_ok(got.n, "==", EXPORTS, "all exports");
 	ok(got.nroots == EXPORTS - 1 && got.gone,
@@ -186,6 +196,7 @@ test_both_ends(void)
 	is(got.sub.path, "/inside", "with its path");
 	ok(got.sub_ino == inode(subs.list[0].root), "and its root");
 	role_exports_send(child, &file, jail, NULL);
+	ok(!role_is_current(child), "the next one is owed");
 	wait_report();
 	cmp_ok(reports, "==", 2, "the next list is served");
 	ok(got.nroots == EXPORTS - 1 && got.nsubs == 0,
@@ -220,7 +231,8 @@ say(struct role_exports *in, uint32_t type, const void *data, size_t len,
 	if (ipc_pair(pair) == -1 ||
 	    ipc_send(pair[0], type, data, len, fds, nfds) == -1)
 		BAIL_OUT("channel");
-	role_exports_receive(in, pair[1], &role_table);
+	in->channel = pair[1];
+	role_exports_receive(in, &role_table);
 }
 
 static void

@@ -4,7 +4,7 @@
  * SOCK_SEQPACKET pair. One row per message: name, size, descriptors, handler.
  * The pump checks type, size and descriptor count before a handler sees
  * anything; a violation means the peer process is hostile: the handler is not
- * called, every received descriptor is closed, and `bad` is told.
+ * called, every received descriptor is closed, and ipc_serve() says why.
  * Runs in: every role of mountd and nfsd.
  */
 #ifndef BASE_IPC_H

@@ -39,7 +39,7 @@ struct grant {
 };
 
 /*
- * Fields above the line never change while the entry is held. What every hit
+ * fh, dev, ino and type never change while the entry is held. What every hit
  * looks at lies together: with many files most of the cost of a hit is to fetch
  * it from memory, and processors fetch lines in pairs.
  */

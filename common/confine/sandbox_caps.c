@@ -28,6 +28,7 @@
 	    BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |     \
 	    BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MAC_OVERRIDE))
 
+/* Those that the policies name; the log shows others as bits. */
 static const struct {
 	int cap;
 	const char *name;
@@ -37,15 +38,9 @@ static const struct {
 	{ CAP_DAC_READ_SEARCH, "dac_read_search" },
 	{ CAP_FOWNER, "fowner" },
 	{ CAP_FSETID, "fsetid" },
-	{ CAP_KILL, "kill" },
 	{ CAP_SETUID, "setuid" },
 	{ CAP_SETGID, "setgid" },
-	{ CAP_SETPCAP, "setpcap" },
-	{ CAP_NET_BIND_SERVICE, "net_bind_service" },
-	{ CAP_SYS_CHROOT, "sys_chroot" },
-	{ CAP_SYS_ADMIN, "sys_admin" },
 	{ CAP_MKNOD, "mknod" },
-	{ CAP_SYS_RESOURCE, "sys_resource" },
 };
 
 /* Permitted capabilities of this thread. */
@@ -150,6 +145,7 @@ sandbox_caps_enter(struct sandbox *box)
 const char *
 sandbox_caps_text(const struct sandbox *box, char *out, size_t size)
 {
+	uint64_t unnamed = box->caps;
 	size_t i, len = 0;
 
 	(void)snprintf(out, size, "none");
@@ -159,6 +155,10 @@ sandbox_caps_text(const struct sandbox *box, char *out, size_t size)
 		(void)snprintf(out + len, size - len, "%s%s",
 		    len > 0 ? "," : "", names[i].name);
 		len = strlen(out);
+		unnamed &= ~BIT(names[i].cap);
 	}
+	if (unnamed != 0)
+		(void)snprintf(out + len, size - len, "%s%#jx",
+		    len > 0 ? "," : "", (uintmax_t)unnamed);
 	return out;
 }

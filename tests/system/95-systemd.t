@@ -14,7 +14,7 @@ scratch
 tree=$T/tree
 cache=$(dirname "$deb")/debian-tree.tar
 packages=systemd-sysv,dbus,libevent-2.1-7,libbsd0,libseccomp2,libsodium23
-packages=$packages,libcap-ng0,libnfs-utils,rpcbind,procps,iproute2,netbase
+packages=$packages,libnfs-utils,rpcbind,procps,iproute2,netbase
 
 if [ ! -s "$cache" ]; then
 	diag "making a Debian tree"

@@ -7,19 +7,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cap-ng.h>
 
 #include <event2/event.h>
 
@@ -469,6 +468,10 @@ inherit(void *arg)
 static void
 kill_child(void *arg)
 {
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2];
 	const uid_t *uid = arg;
 	int status;
 	pid_t pid = fork();
@@ -478,10 +481,11 @@ kill_child(void *arg)
 		for (;;)
 			(void)pause();
 	}
-	capng_get_caps_process();
-	if (capng_updatev(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED,
-		CAP_KILL, -1) != 0 ||
-	    capng_apply(CAPNG_SELECT_CAPS) != 0)
+	if (syscall(SYS_capget, &head, data) == -1)
+		_exit(7);
+	data[0].effective &= ~(UINT32_C(1) << CAP_KILL);
+	data[0].permitted = data[0].effective;
+	if (syscall(SYS_capset, &head, data) == -1)
 		_exit(8);
 	/* until it has dropped: only then is root refused */
 	while (kill(pid, 0) == 0)

@@ -3,7 +3,7 @@
 # A real systemd boots, gets the package, serves, survives kills, purges.
 #
 # The tree is made once by mmdebstrap from the machine's package mirror and kept
-# as $O/debian-tree.tar. Skipped where no container can be booted.
+# as $O/debian-tree-*.tar. Skipped where no container can be booted.
 . "${0%/*}/lib.sh"
 need_root
 need mmdebstrap mmdebstrap systemd-nspawn systemd-container unshare util-linux
@@ -12,9 +12,10 @@ deb=$(find "$O" "$O/build" -maxdepth 1 -name 'tern_*.deb' 2>/dev/null | head -n 
 [ -n "$deb" ] || skip_all "no package in $O: run make deb"
 scratch
 tree=$T/tree
-cache=$(dirname "$deb")/debian-tree.tar
 packages=systemd-sysv,dbus,libevent-2.1-7,libbsd0,libseccomp2,libsodium23
-packages=$packages,libnfs-utils,rpcbind,procps,iproute2,netbase
+packages=$packages,libutf8proc2,libnfs-utils,rpcbind,procps,iproute2,netbase
+# A tree with other packages than these is not used again.
+cache=$(dirname "$deb")/debian-tree-$(echo "$packages" | cksum | cut -d ' ' -f 1).tar
 
 if [ ! -s "$cache" ]; then
 	diag "making a Debian tree"

@@ -4,6 +4,8 @@
  * characters; and names that are not.
  * Runs in: test program.
  */
+#include <string.h>
+
 #include "base/name.h"
 #include "base/util.h"
 #include "tap.h"
@@ -32,6 +34,18 @@ static const struct {
 	{ "\xea\xb0\x81", "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8",
 	    "Hangul of three", true },
 	{ "\xea\xb0\x80", "\xe1\x84\x80\xe1\x85\xa1", "Hangul of two", true },
+	{ "\xce\x91\xce\xa3", "\xce\xb1\xcf\x82", "sigma at the end of a word",
+	    true },
+	{ "\xc3\x9f", "SS", "sharp s", true },
+	{ "\xd8\xa2", "\xd8\xa7\xd9\x93", "Arabic alef with madda", true },
+	{ "\xd8\xa2", "\xd8\xa7", "which is not alef", false },
+	{ "\xd7\xa9\xd6\xbc", "\xef\xad\x89", "Hebrew shin with dagesh", true },
+	{ "\xe0\xa5\x98", "\xe0\xa4\x95\xe0\xa4\xbc", "Devanagari qa", true },
+	{ "\xe1\xb2\x90", "\xe1\x83\x90", "Georgian", true },
+	{ "\xe1\x8e\xa0", "\xea\xad\xb0", "Cherokee", true },
+	{ "\xf0\x90\x90\x80", "\xf0\x90\x90\xa8", "Deseret, beyond 16 bits",
+	    true },
+	{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x81", "two faces", false },
 	{ "\xff", "\xff", "bytes that are no text", true },
 	{ "\xff", "\xfe", "other bytes that are none", false },
 	{ "\xc3", "\xc3", "half a character", true },
@@ -41,6 +55,41 @@ static const struct {
 	{ "\xc1\xa1", "a", "a letter written too long", false },
 	{ "\xf8\x90\x80\x80", "\xf0\x90\x80\x80", "no such character", false },
 };
+
+static size_t
+put_utf8(char *out, uint32_t c)
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4, i;
+
+	out[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xf0u) | c >> 6 * (n - 1));
+	for (i = 1; i < n; i++)
+		out[i] = (char)(0x80u | (c >> 6 * (n - 1 - i) & 0x3fu));
+	return n;
+}
+
+/* Each is itself, with nothing behind it, and no control character. */
+static void
+test_all(void)
+{
+	char a[8] = "", b[8] = "";
+	unsigned int bad = 0;
+	uint32_t c;
+	size_t n;
+
+	for (c = 1; c < 0x110000; c++) {
+		if (c >= 0xd800 && c < 0xe000)
+			continue;
+		n = put_utf8(a, c);
+		a[n] = '\0';
+		memcpy(b, a, sizeof(b));
+		bad += !name_same_folded(a, b) ||
+		    name_same_folded(a, "\x7f") != (c == 0x7f);
+		b[n] = 'x';
+		b[n + 1] = '\0';
+		bad += name_same_folded(a, b);
+	}
+	cmp_ok(bad, "==", 0, "every character of Unicode");
+}
 
 int
 main(void)
@@ -54,5 +103,6 @@ main(void)
 		cmp_ok(name_same_folded(cases[i].b, cases[i].a),
 		    "==", cases[i].same, "and the other way round");
 	}
+	test_all();
 	done_testing();
 }

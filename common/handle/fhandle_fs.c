@@ -10,82 +10,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
 #include "base/hash.h"
-#include "base/util.h"
 #include "handle/fhandle_fs.h"
+#include "handle/fstype.h"
 
-#ifndef FUSE_SUPER_MAGIC
-#define FUSE_SUPER_MAGIC 0x65735546
-#endif
-#ifndef EXFAT_SUPER_MAGIC
-#define EXFAT_SUPER_MAGIC 0x2011BAB0
-#endif
 #ifndef AT_HANDLE_FID
 #define AT_HANDLE_FID 0x200
 #endif
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
-#define F2FS_MAGIC     0xF2F52010
-#define BCACHEFS_MAGIC 0xca451a4e
-#define ZFS_MAGIC      0x2fc12fc1
-/* From here on FAT's types name a place on the medium (nfs=nostale_ro). */
-#define FAT_LASTING_TYPE 0x70
 
 #define HANDLE_ROOM 128 /* MAX_HANDLE_SZ */
-
-/* Where the kernel's handles do not last, and what names files instead. */
-static const struct {
-	uint32_t magic;
-	enum fh_naming naming;
-	bool lasting_id; /* the kernel's handle still tells reuse apart */
-	const char *why;
-} special[] = {
-	{ FUSE_SUPER_MAGIC, FH_BY_INODE, false,
-	    "handles name the serving process's memory" },
-	{ OVERLAYFS_SUPER_MAGIC, FH_BY_INODE, true,
-	    "handles cannot be opened, numbers last" },
-	{ MSDOS_SUPER_MAGIC, FH_BY_NAME, false,
-	    "numbers are made up when a file is first seen" },
-	{ EXFAT_SUPER_MAGIC, FH_BY_NAME, false,
-	    "numbers are made up when a file is first seen" },
-};
-
-/* clang-format off */
-static const struct {
-	uint32_t magic;
-	unsigned int traits;
-} well_known[] = {
-	{ EXT4_SUPER_MAGIC,	 FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE },
-	{ XFS_SUPER_MAGIC,	 FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE },
-	{ BTRFS_SUPER_MAGIC,	 FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE },
-	{ TMPFS_MAGIC,		 FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE },
-	{ F2FS_MAGIC,		 FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE },
-	{ BCACHEFS_MAGIC,	 FH_FS_LOCAL_METADATA | FH_FS_INO_AMBIGUOUS },
-	{ MSDOS_SUPER_MAGIC,	 FH_FS_INO_AMBIGUOUS },
-	{ EXFAT_SUPER_MAGIC,	 FH_FS_INO_AMBIGUOUS },
-	{ ZFS_MAGIC,		 FH_FS_LOCAL_METADATA },
-	{ OVERLAYFS_SUPER_MAGIC, FH_FS_LOCAL_METADATA },
-	{ RAMFS_MAGIC,		 FH_FS_LOCAL_METADATA },
-};
-/* clang-format on */
-
-unsigned int
-fh_fs_traits(const struct fh_fs *fs)
-{
-	size_t i;
-
-	for (i = 0; i < nitems(well_known); i++)
-		if (well_known[i].magic == fs->magic)
-			return well_known[i].traits;
-	return 0;
-}
 
 struct kernel_handle {
 	struct file_handle head;
@@ -113,17 +51,18 @@ handle_bytes(const struct kernel_handle *h)
 
 /* Can this filesystem's handles be kept in ours, and may we open them? */
 static bool
-handles_serve(int root, uint32_t magic)
+handles_serve(int root, const struct fstype *type)
 {
 	struct kernel_handle h;
 	unsigned int len;
 	int dir, fd, mount; /* O_PATH is not enough to open by handle */
 
+	if (type->lasting_type == FSTYPE_NEVER)
+		return false;
 	len = encode(root, "", 0, &h, &mount);
 	if (len == 0 || len > FH_INNER_MAX || len % 4 != 0 ||
-	    h.head.handle_type < 0 || h.head.handle_type > UINT8_MAX)
-		return false;
-	if (magic == MSDOS_SUPER_MAGIC && h.head.handle_type < FAT_LASTING_TYPE)
+	    h.head.handle_type < type->lasting_type ||
+	    h.head.handle_type > UINT8_MAX)
 		return false;
 	dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = open_by_handle_at(dir, &h.head, O_PATH | O_CLOEXEC);
@@ -137,22 +76,14 @@ handles_serve(int root, uint32_t magic)
 int
 fh_fs_probe(struct fh_fs *fs, int root)
 {
+	const struct fstype *type;
 	struct statfs sf;
-	enum fh_naming other = FH_BY_INODE;
-	size_t i;
 
 	if (fstatfs(root, &sf) == -1)
 		return -1;
 	fs->magic = (uint32_t)sf.f_type;
-	fs->naming = FH_BY_HANDLE;
-	for (i = 0; i < nitems(special); i++)
-		if (special[i].magic == fs->magic) {
-			other = special[i].naming;
-			if (fs->magic != MSDOS_SUPER_MAGIC)
-				fs->naming = other;
-		}
-	if (fs->naming == FH_BY_HANDLE && !handles_serve(root, fs->magic))
-		fs->naming = other;
+	type = fstype_find(fs->magic);
+	fs->naming = handles_serve(root, type) ? FH_BY_HANDLE : type->naming;
 	return 0;
 }
 
@@ -239,18 +170,6 @@ digest(const void *data, size_t len)
 	return hash_bytes(&key, data, len);
 }
 
-/* Does the kernel's handle tell a reused number apart for good? */
-static bool
-has_lasting_id(uint32_t magic)
-{
-	size_t i;
-
-	for (i = 0; i < nitems(special); i++)
-		if (special[i].magic == magic)
-			return special[i].lasting_id;
-	return true;
-}
-
 /*
  * The kernel's handle holds a generation number that changes with each use of
  * an inode; AT_HANDLE_FID gives it also where it could not be opened. Without
@@ -269,7 +188,7 @@ check_of(const struct fh_fs *fs, int dirfd, const char *name,
 	} born = { 0, 0, sx->stx_mode & S_IFMT };
 	int mount;
 
-	if (has_lasting_id(fs->magic)) {
+	if ((fstype_find(fs->magic)->traits & FSTYPE_NO_GENERATION) == 0) {
 		len = encode(dirfd, name, 0, &h, &mount);
 		if (len == 0)
 			len = encode(dirfd, name, AT_HANDLE_FID, &h, &mount);

@@ -18,8 +18,7 @@
 #include <stdint.h>
 
 #include "handle/fhandle.h"
-
-enum fh_naming { FH_BY_HANDLE, FH_BY_INODE, FH_BY_NAME };
+#include "handle/fstype.h"
 
 struct fh_fs {
 	enum fh_naming naming;
@@ -34,17 +33,6 @@ struct fh_id {
 
 /* Looks at the filesystem of an export by its root. 0 or -1 with errno. */
 int fh_fs_probe(struct fh_fs *, int root);
-/*
- * What is known of a filesystem by its type; a type without a row has no trait.
- *   local metadata    reading metadata waits for no other process or machine
- *   ino+btime unique  inode number and creation time identify a file
- *   ino ambiguous     an inode number does not identify a file: its handle
- *                     encodes a name (FAT), or snapshots share numbers
- */
-#define FH_FS_LOCAL_METADATA   1u
-#define FH_FS_INO_BTIME_UNIQUE 2u
-#define FH_FS_INO_AMBIGUOUS    4u
-unsigned int fh_fs_traits(const struct fh_fs *);
 /*
  * What the handle of the export's root says; utf16: for a player. 0 or -1.
  */

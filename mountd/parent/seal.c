@@ -35,7 +35,8 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 	s->id = e->id;
 	s->mount_id = fh_fs_mount(root);
 	m->served = true;
-	m->slow = (fh_fs_traits(&s->fs) & FH_FS_LOCAL_METADATA) == 0 ||
+	m->slow =
+	    (fstype_find(s->fs.magic)->traits & FSTYPE_LOCAL_METADATA) == 0 ||
 	    exports_crossmnt(e);
 	for (i = 0; i < nitems(dialects); i++) {
 		if (!exports_speaks(e, dialects[i]))

@@ -6,52 +6,12 @@
 #include <sys/vfs.h>
 
 #include <errno.h>
-#include <linux/magic.h>
 
-#include "base/util.h"
 #include "exports/exports.h"
+#include "handle/fstype.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
-
-#define NO_LINKS    0x1u /* neither hard nor symbolic */
-#define CASE_FOLDS  0x2u
-#define XFS_MAGIC   0x58465342
-#define EXFAT_MAGIC 0x2011bab0
-
-/* What the kernel does not tell about a filesystem, by its magic number. */
-struct fsys {
-	unsigned long magic;
-	unsigned int flags;
-	uint32_t linkmax;
-	uint64_t size_max; /* 0: 2^32 - 1 of its blocks */
-	struct timespec delta; /* of its time stamps */
-};
-
-/* clang-format off */
-static const struct fsys filesystems[] = {
-	{ EXT4_SUPER_MAGIC,	0,	65000,		0,		{ 0, 1 } },
-	{ BTRFS_SUPER_MAGIC,	0,	65535,		INT64_MAX,	{ 0, 1 } },
-	{ XFS_MAGIC,		0,	INT32_MAX,	INT64_MAX,	{ 0, 1 } },
-	{ MSDOS_SUPER_MAGIC,	NO_LINKS | CASE_FOLDS, 1, UINT32_MAX,	{ 2, 0 } },
-	{ EXFAT_MAGIC,		NO_LINKS | CASE_FOLDS, 1, INT64_MAX,	{ 0, 10000000 } },
-};
-/* Any other, among them tmpfs. */
-static const struct fsys other = {
-	0, 0, INT32_MAX, INT64_MAX, { 0, 1 }
-};
-/* clang-format on */
-
-static const struct fsys *
-find(const struct statfs *f)
-{
-	size_t i;
-
-	for (i = 0; i < nitems(filesystems); i++)
-		if (filesystems[i].magic == (unsigned long)f->f_type)
-			return &filesystems[i];
-	return &other;
-}
 
 /* Opens the object and asks about its filesystem. */
 static enum nfsstat
@@ -104,24 +64,25 @@ op_fsinfo(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	struct nfs_fsinfo *out = &res->fsinfo;
-	const struct fsys *fsys;
+	const struct fstype *type;
 	struct statfs f;
 
 	res->status = ask(ctx, &args->object, &res->post, &f);
 	if (res->status != NFS_OK)
 		return;
-	fsys = find(&f);
+	type = fstype_find((uint32_t)f.f_type);
 	out->rtmax = out->rtpref = ops_read_max(ctx);
 	out->wtmax = out->wtpref = ops_write_max(ctx);
 	out->rtmult = out->wtmult = 4096;
 	out->dtpref =
 	    out->rtmax < OPS_LISTING_MAX ? out->rtmax : OPS_LISTING_MAX;
-	out->maxfilesize = fsys->size_max != 0 ?
-	    fsys->size_max :
+	out->maxfilesize = type->size_max != 0 ?
+	    type->size_max :
 	    (uint64_t)UINT32_MAX * (uint64_t)f.f_bsize;
-	out->time_delta = fsys->delta;
+	out->time_delta.tv_sec = type->time_step / 1000000000;
+	out->time_delta.tv_nsec = type->time_step % 1000000000;
 	out->properties = FSF3_HOMOGENEOUS | FSF3_CANSETTIME;
-	if ((fsys->flags & NO_LINKS) == 0)
+	if ((type->traits & FSTYPE_NO_LINKS) == 0)
 		out->properties |= FSF3_LINK | FSF3_SYMLINK;
 }
 
@@ -130,20 +91,20 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	struct nfs_pathconf *out = &res->pathconf;
-	const struct fsys *fsys;
+	const struct fstype *type;
 	struct statfs f;
 
 	res->status = ask(ctx, &args->object, &res->post, &f);
 	if (res->status != NFS_OK)
 		return;
-	fsys = find(&f);
-	out->linkmax = fsys->linkmax;
+	type = fstype_find((uint32_t)f.f_type);
+	out->linkmax = type->link_max;
 	out->name_max = NFS_NAME_MAX;
 	if (f.f_namelen > 0 && f.f_namelen < NFS_NAME_MAX)
 		out->name_max = (uint32_t)f.f_namelen;
 	out->no_trunc = true;
 	out->chown_restricted = true;
 	out->case_insensitive =
-	    (fsys->flags & CASE_FOLDS) != 0 || ctx->options->fold;
+	    (type->traits & FSTYPE_CASE_FOLDS) != 0 || ctx->options->fold;
 	out->case_preserving = true;
 }

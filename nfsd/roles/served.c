@@ -49,10 +49,10 @@ look_at_root(struct served_export *e, bool probe)
 		e->mount =
 		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
-	traits = fh_fs_traits(&e->fs);
-	e->local_metadata = (traits & FH_FS_LOCAL_METADATA) != 0;
-	e->ino_btime_unique = (traits & FH_FS_INO_BTIME_UNIQUE) != 0;
-	e->ino_ambiguous = (traits & FH_FS_INO_AMBIGUOUS) != 0;
+	traits = fstype_find(e->fs.magic)->traits;
+	e->local_metadata = (traits & FSTYPE_LOCAL_METADATA) != 0;
+	e->ino_btime_unique = (traits & FSTYPE_INO_BTIME_UNIQUE) != 0;
+	e->ino_ambiguous = (traits & FSTYPE_INO_AMBIGUOUS) != 0;
 }
 
 static void

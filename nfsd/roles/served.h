@@ -35,7 +35,7 @@ struct served_export {
 	ino_t ino;
 	uint64_t fsid; /* what clients see */
 	struct fh_fs fs;
-	/* What fh_fs_traits() says of its filesystem. */
+	/* Traits of its filesystem: handle/fstype.h. */
 	bool local_metadata;
 	bool ino_btime_unique;
 	bool ino_ambiguous;

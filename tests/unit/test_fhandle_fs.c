@@ -93,21 +93,6 @@ names(void)
 	    "anything else does");
 }
 
-static void
-traits(void)
-{
-	struct fh_fs ext4 = { .magic = EXT4_SUPER_MAGIC };
-	struct fh_fs fat = { .magic = MSDOS_SUPER_MAGIC };
-	struct fh_fs nfs = { .magic = NFS_SUPER_MAGIC };
-
-	cmp_ok(fh_fs_traits(&ext4),
-	    "==", FH_FS_LOCAL_METADATA | FH_FS_INO_BTIME_UNIQUE,
-	    "ext4: fast, and a birth tells a file");
-	cmp_ok(fh_fs_traits(&fat), "==", FH_FS_INO_AMBIGUOUS,
-	    "FAT: a number does not tell the handle");
-	cmp_ok(fh_fs_traits(&nfs), "==", 0, "of others nothing is known");
-}
-
 int
 main(void)
 {
@@ -117,7 +102,6 @@ main(void)
 	probing(root);
 	identities(root);
 	names();
-	traits();
 	shm = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	skip(shm == -1, 6, "no /dev/shm");
 	probing(shm);

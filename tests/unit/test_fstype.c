@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The table of filesystem facts: what callers may rely on in every row.
+ * Runs in: test program.
+ */
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "handle/fstype.h"
+#include "tap.h"
+
+/* Of all rows; some headers do not know all. */
+static const struct {
+	uint32_t magic;
+	const char *name;
+} types[] = {
+	{ EXT4_SUPER_MAGIC, "ext4" },
+	{ 0x58465342, "xfs" },
+	{ BTRFS_SUPER_MAGIC, "btrfs" },
+	{ TMPFS_MAGIC, "tmpfs" },
+	{ 0xf2f52010, "f2fs" },
+	{ 0xca451a4e, "bcachefs" },
+	{ 0x2fc12fc1, "zfs" },
+	{ RAMFS_MAGIC, "ramfs" },
+	{ OVERLAYFS_SUPER_MAGIC, "overlay" },
+	{ 0x65735546, "fuse" },
+	{ MSDOS_SUPER_MAGIC, "fat" },
+	{ 0x2011bab0, "exfat" },
+};
+
+/* What one row says must fit together. */
+static void
+check_row(uint32_t magic, const char *name)
+{
+	const struct fstype *t = fstype_find(magic);
+	bool unique = (t->traits & FSTYPE_INO_BTIME_UNIQUE) != 0;
+	bool ambiguous = (t->traits & FSTYPE_INO_AMBIGUOUS) != 0;
+
+	ok(t->magic == magic && strcmp(t->name, name) == 0, "%s", name);
+	ok(!unique || !ambiguous, "%s: not both unique and ambiguous", t->name);
+	ok(!unique || t->lasting_type == 0,
+	    "%s: handles that are remembered are the kernel's", t->name);
+	ok(t->naming != FH_BY_HANDLE, "%s: named without the kernel's help",
+	    t->name);
+	ok((t->link_max == 1) == ((t->traits & FSTYPE_NO_LINKS) != 0),
+	    "%s: links or none", t->name);
+	ok(t->link_max >= 1 && t->time_step >= 1 && t->why[0] != '\0',
+	    "%s: limits and a reason", t->name);
+}
+
+int
+main(void)
+{
+	const struct fstype *t, *fat = fstype_find(MSDOS_SUPER_MAGIC);
+	size_t i;
+
+	plan(NO_PLAN);
+	for (i = 0; i < nitems(types); i++)
+		check_row(types[i].magic, types[i].name);
+	cmp_ok(fstype_find(EXT4_SUPER_MAGIC)->traits,
+	    "==", FSTYPE_LOCAL_METADATA | FSTYPE_INO_BTIME_UNIQUE,
+	    "ext4: local, and a creation time identifies a file");
+	ok((fat->traits & FSTYPE_LOCAL_METADATA) == 0 &&
+		(fat->traits & FSTYPE_INO_AMBIGUOUS) != 0,
+	    "FAT: an inode number does not tell the handle");
+	cmp_ok(fat->time_step, "==", 2000000000, "FAT: times of two seconds");
+	t = fstype_find(NFS_SUPER_MAGIC);
+	ok(t != NULL && t->traits == 0 && strcmp(t->name, "other") == 0,
+	    "of others nothing is known");
+	done_testing();
+}

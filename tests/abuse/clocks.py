@@ -66,7 +66,7 @@ def odd_times(w, s):
     c.close()
 
 
-@case(114, "the clock jumps back a day and on by ten years: nobody notices",
+@case(114, "the clock jumps back a day and on by ten years: no client notices",
       own=True)
 def clocks(w):
     page = Page(w.dir)

@@ -279,7 +279,7 @@ def out_of_memory(w):
 
 
 def address_space(w):
-    """RLIMIT_AS a little above what there is, and everybody sends much."""
+    """RLIMIT_AS a little above what is in use, and 64 clients send much."""
     with Server(w) as s:
         worker = s.role("nfsd", "worker")
         size = proc_status(worker, "VmSize") * 1024

@@ -213,7 +213,7 @@ def tls_only(w):
     asks = "{d}/rw 127.0.0.0/8(rw,insecure,xprtsec=mtls)"
     with Server(w) as s:
         plain = asks.format(d=s.dir)
-        with s.tcp(NFS) as t:  # AUTH_TLS, RFC 9289: nobody says STARTTLS
+        with s.tcp(NFS) as t:  # AUTH_TLS of RFC 9289: no STARTTLS
             reply = t.rpc(call(NFS, 3, 0, cred=u32(7, 0)))
             w.true(reply.stat == 1 or reply.verf != b"STARTTLS", "AUTH_TLS")
         s.write_exports(plain)

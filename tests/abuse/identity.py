@@ -75,7 +75,7 @@ def lowest_uid(w):
                 f"uid {uid} in {export}")
         os.unlink(f"{w.dir}/{export}/low")
         c.close()
-    # A minimum that nobody would enforce is refused, not ignored.
+    # A minimum that Tern does not enforce is refused, not ignored.
     path = w.dir + "/exports.minimum"
     with open(path, "w", encoding="ascii") as f:
         f.write(f"{w.dir}/rw 127.0.0.1(rw,minuid=1000)\n")
@@ -88,43 +88,43 @@ def lowest_uid(w):
 @case(76, "when an identity cannot be taken the request fails", own=True)
 def failing_identity(w):
     with Server(w) as s:
-        private = s.dir + "/rw/hers"
+        private = s.dir + "/rw/owned"
         with open(private, "w", encoding="ascii") as f:
-            f.write("hers")
+            f.write("mine")
         os.chown(private, 1001, 1001)
         os.chmod(private, 0o600)
-        hers = s.nfs3().lookup(s.root(), "hers").fh
+        fh = s.nfs3().lookup(s.root(), "owned").fh
         for role in ("worker", "broker"):
             for what in ("setgroups:error=EPERM", "setfsgid:retval=0",
                          "setfsuid:retval=0", "setfsuid:retval=1001",
                          "setgroups:error=ENOMEM:when=1",
                          "setfsuid:retval=0:when=1"):
-                take_turns(w, s, s.role("nfsd", role), what, hers)
+                take_turns(w, s, s.role("nfsd", role), what, fh)
 
 
-def take_turns(w, s, pid, what, hers):
-    """1001 works, then 1002 while he cannot be switched to, then both."""
-    she, he = s.nfs3(uid=1001), s.nfs3(uid=1002, gid=1002)
+def take_turns(w, s, pid, what, fh):
+    """1001 works, then 1002 while the worker cannot become 1002, then both."""
+    holder, other = s.nfs3(uid=1001), s.nfs3(uid=1002, gid=1002)
     path = s.dir + "/rw/turn"
-    w.equal(she.write(hers, 0, b"hers").status(), OK, "her own")
+    w.equal(holder.write(fh, 0, b"mine").status(), OK, "the owner's")
     with Trouble(pid, what):
-        made = he.create(s.root(), "turn").status()
-        wrote = he.write(hers, 0, b"his!").status()
-        read = he.read(hers, 0, 4).status()
+        made = other.create(s.root(), "turn").status()
+        wrote = other.write(fh, 0, b"evil").status()
+        read = other.read(fh, 0, 4).status()
     w.true(wrote not in (OK, None) and read not in (OK, None),
-           f"{what}: he has her file: {wrote} {read}")
-    with open(s.dir + "/rw/hers", encoding="ascii") as f:
-        w.equal(f.read(), "hers", f"{what}: her file")
+           f"{what}: another has the file: {wrote} {read}")
+    with open(s.dir + "/rw/owned", encoding="ascii") as f:
+        w.equal(f.read(), "mine", f"{what}: the file")
     if os.path.exists(path):
-        w.equal(os.stat(path).st_uid, 1002, f"{what}: owner of what he made")
+        w.equal(os.stat(path).st_uid, 1002, f"{what}: owner of the new file")
         os.unlink(path)
     else:
         w.true(made not in (OK, None), f"{what}: CREATE says {made}")
-    w.equal(he.create(s.root(), "turn").status(), OK, f"after {what}")
+    w.equal(other.create(s.root(), "turn").status(), OK, f"after {what}")
     w.equal(os.stat(path).st_uid, 1002, f"owner after {what}")
     os.unlink(path)
-    she.close()
-    he.close()
+    holder.close()
+    other.close()
 
 
 @case(77, "two users in turn: every file has the right owner", grows=True)
@@ -211,7 +211,7 @@ def nodes(w):
         c.close()
 
 
-@case(82, "the owner writes his 0444 and reads his 0200 file, others do not",
+@case(82, "the owner writes a 0444 and reads a 0200 file, others do not",
       remote=FILES)
 def owner_override(w):
     c, other = w.nfs3(uid=1001), w.nfs3(uid=1002, gid=1002)

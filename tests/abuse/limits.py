@@ -61,7 +61,7 @@ def halves(s, prog):
 
 
 def unread(s, prog):
-    """READs whose data nobody takes."""
+    """READs whose data the clients do not take."""
     c = s.nfs3()
     fh = c.lookup(s.root(), "big").fh
     c.close()

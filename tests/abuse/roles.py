@@ -74,7 +74,7 @@ def with_descriptors(count):
 
 def misbehave(w, channel, make, ancillary=()):
     """The worker seems to send the message: it is ended, another one serves,
-    and nobody keeps a descriptor. make: the message, from root and file."""
+    and no process keeps a descriptor. make: the message, from root and file."""
     with Server(w) as s:
         s.forgive = "worker: pid [0-9]+ was killed by signal 9"
         c = s.nfs3()
@@ -103,7 +103,7 @@ def to_parent(worker):
     return taken(worker, ROLE_CHANNEL)
 
 
-@case(116, "malformed messages between the processes end who sent them",
+@case(116, "malformed messages between processes end the sender",
       own=True)
 def bad_frames(w):
     bad = [frame(7, bytes(4)), frame(99), frame(0, bytes(40)), frame(8, b"xx"),
@@ -215,8 +215,8 @@ def read(path):
 
 
 class Writer(threading.Thread):
-    """A client that writes, reads back, and asks again when there is nobody;
-    any answer but OK is wrong."""
+    """A client that writes, reads back, and repeats a call until there is an
+    answer; any answer but OK is wrong."""
 
     def __init__(self, server):
         super().__init__()

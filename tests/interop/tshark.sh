@@ -32,16 +32,21 @@ capture() {
 	capture_stop
 }
 
+# Wireshark looks at the lower port first: to it a client at 873 speaks rsync.
+# So the ports of the servers are named.
+_rpc_ports=()
+for _port in 111 2049 20048; do
+	_rpc_ports+=(-d "tcp.port==$_port,rpc" -d "udp.port==$_port,rpc")
+done
+
 # judge NAME DESCRIPTION LEAST-NUMBER-OF-PACKETS
-# Wireshark looks at the lower port first: a client at 873 would speak rsync.
 judge() {
 	local seen bad
-	seen=$(tshark -r "$T/$1.pcap" -d tcp.port==2049,rpc -Y rpc 2>/dev/null |
-	    wc -l)
+	seen=$(tshark -r "$T/$1.pcap" "${_rpc_ports[@]}" -Y rpc 2>/dev/null | wc -l)
 	[ "$seen" -ge "$3" ]
 	ok $? "$2: $seen RPC packets" ||
 	    diag "$(head -c 2000 "$T/capture.out" 2>/dev/null | tr -d '\0')"
-	bad=$(tshark -r "$T/$1.pcap" -d tcp.port==2049,rpc \
+	bad=$(tshark -r "$T/$1.pcap" "${_rpc_ports[@]}" \
 	    -o tcp.check_checksum:FALSE \
 	    -Y '_ws.malformed || (_ws.expert.severity >= 0x800000 && rpc)' \
 	    2>/dev/null | head -n 5)

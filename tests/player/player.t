@@ -29,8 +29,9 @@ printf -v long 'n%.0s' {1..255}
 m=$T/music
 mkdir -p "$m/PIONEER" "$m/Contents/アーティスト/アルバム 🎧" "$m/$long"
 head -c 30000000 /dev/urandom >"$m/Contents/アーティスト/アルバム 🎧/曲 №1.mp3"
-head -c 500000 /dev/urandom >"$m/$long/$long"
-head -c 300000 /dev/urandom >"$m/PIONEER/ガギグ.pdb"
+# long enough that a single slow READ is no hundredth of all
+head -c 10000000 /dev/urandom >"$m/$long/$long"
+head -c 10000000 /dev/urandom >"$m/PIONEER/ガギグ.pdb"
 chmod -R a+rX "$m"
 mkdir "$T/rest" && "$load" -t "$T/rest"
 exports "$m 127.0.0.1(ro,insecure,all_squash,names=utf16le,alias=/C/,alias=/B/)

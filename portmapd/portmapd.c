@@ -39,6 +39,7 @@ struct portmapd {
 	int local[PMAP_SOCKETS]; /* unix sockets; -1: none */
 	struct event_base *base;
 	struct rpc_server *servers[PMAP_SOCKETS];
+	struct rpc_streams *streams;
 	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX + 2];
 	size_t nudp, ntcp;
@@ -158,8 +159,8 @@ serve_unix(struct portmapd *p, const char *path, enum pmap_socket via)
 
 	if (keep)
 		l.idle_seconds = 0;
-	p->tcp[p->ntcp++] = rpc_tcp_new(p->base, p->servers[via], p->local[via],
-	    &l, keep ? on_closed : NULL, p);
+	p->tcp[p->ntcp++] = rpc_tcp_new(p->streams, p->servers[via],
+	    p->local[via], &l, keep ? on_closed : NULL, p);
 	pmap_serve_self_local(&p->pm, path);
 }
 
@@ -219,8 +220,8 @@ serve_net(struct portmapd *p, const struct listen_socket *s)
 		p->udp[p->nudp++] =
 		    rpc_udp_new(p->base, server, s->fd, &p->limits);
 	else
-		p->tcp[p->ntcp++] =
-		    rpc_tcp_new(p->base, server, s->fd, &p->limits, NULL, NULL);
+		p->tcp[p->ntcp++] = rpc_tcp_new(p->streams, server, s->fd,
+		    &p->limits, NULL, NULL);
 	pmap_serve_self(&p->pm, &s->at, s->udp);
 }
 
@@ -231,6 +232,7 @@ serve_all(struct portmapd *p)
 	size_t i;
 
 	p->pm.map = pmap_map_new();
+	p->streams = rpc_streams_new(p->base);
 	for (via = 0; via < PMAP_SOCKETS; via++)
 		p->servers[via] = pmap_server_new(&p->pm, via);
 	for (i = 0; i < p->sockets.n; i++)

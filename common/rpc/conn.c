@@ -15,12 +15,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
-struct rpc_streams rpc_streams;
-
-static void serve(struct rpc_conn *, const uint8_t *, size_t);
+#define CONN_SHORT    4096 /* read per wake-up, when memory is short */
+#define CONN_RECORDS  128 /* records served per wake-up */
+#define CONN_BYTES    (1024 * 1024) /* reply bytes per wake-up */
+#define CONN_PAUSE    2000 /* microseconds, when there is no room */
+#define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
+#define CONN_HASTE    1000 /* the same, far beyond a limit */
+#define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
 bool
 rpc_conn_is_idle(const struct rpc_conn *c)
@@ -29,12 +34,22 @@ rpc_conn_is_idle(const struct rpc_conn *c)
 	    c->held.buf == NULL && !rpc_record_partial(&c->record);
 }
 
+/* One line per limit and minute, whoever it was. */
+void
+rpc_conn_log_limit(const struct rpc_peer *peer, const char *what,
+    const char *option)
+{
+	char from[ADDR_STRLEN];
+
+	if (log_permit(hash_text(option)))
+		log_warnx("%s: %s: closed; -o %s raises the limit",
+		    addr_print(&peer->from, from), what, option);
+}
+
 /* Frees the bytes; a buffer of the shared kind is kept for the next. */
 static void
-bytes_clear(struct rpc_bytes *b)
+bytes_clear(struct rpc_streams *s, struct rpc_bytes *b)
 {
-	struct rpc_streams *s = &rpc_streams;
-
 	if (b->cap == s->out_cap && s->nspares < RPC_CONN_SPARES)
 		s->spares[s->nspares++] = b->buf;
 	else
@@ -69,13 +84,13 @@ bytes_add(struct rpc_bytes *b, const void *data, size_t len)
 
 /* Moves what is left of a large buffer to a small one. */
 static void
-bytes_shrink(struct rpc_bytes *b)
+bytes_shrink(struct rpc_streams *s, struct rpc_bytes *b)
 {
 	struct rpc_bytes small = { .buf = NULL };
 
 	if (!bytes_add(&small, b->buf + b->at, b->len - b->at))
 		return;
-	bytes_clear(b);
+	bytes_clear(s, b);
 	*b = small;
 }
 
@@ -83,7 +98,7 @@ bytes_shrink(struct rpc_bytes *b)
 static void
 account(struct rpc_conn *c)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 	bool partial = rpc_record_partial(&c->record);
 
 	s->partial += c->record.cap - c->partial;
@@ -103,11 +118,13 @@ account(struct rpc_conn *c)
 static void
 set_stalled(struct rpc_conn *c, bool unsent)
 {
+	struct rpc_streams *s = c->tcp->streams;
+
 	if (c->unsent_since != 0)
-		TAILQ_REMOVE(&rpc_streams.stalled, c, stalled);
+		TAILQ_REMOVE(&s->stalled, c, stalled);
 	c->unsent_since = unsent ? clock_coarse_ms() : 0;
 	if (unsent)
-		TAILQ_INSERT_TAIL(&rpc_streams.stalled, c, stalled);
+		TAILQ_INSERT_TAIL(&s->stalled, c, stalled);
 }
 
 /* False: the kernel watches no more descriptors. */
@@ -127,19 +144,19 @@ set_event(struct event *ev, bool want, bool *have)
 static bool
 is_blocked(const struct rpc_conn *c)
 {
-	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	const struct rpc_limits *limits = &c->tcp->limits;
 	size_t unsent = c->unsent.len - c->unsent.at;
 
 	return unsent >= limits->queue_max ||
 	    c->deferred >= limits->deferred_max ||
-	    (unsent > 0 && rpc_streams.owed >= limits->unsent_max);
+	    (unsent > 0 && c->tcp->streams->owed >= limits->unsent_max);
 }
 
 /* Is so much unsent that hardly anything may be added? */
 static bool
 is_flooded(const struct rpc_conn *c)
 {
-	return rpc_streams.owed / 2 >= rpc_tcp_limits(c->tcp)->unsent_max;
+	return c->tcp->streams->owed / 2 >= c->tcp->limits.unsent_max;
 }
 
 /*
@@ -150,11 +167,11 @@ is_flooded(const struct rpc_conn *c)
 static bool
 is_paused(const struct rpc_conn *c)
 {
-	bool more = c->record_since != 0 &&
-	    rpc_streams.partial >= rpc_tcp_limits(c->tcp)->partial_max;
+	const struct rpc_streams *s = c->tcp->streams;
+	bool more =
+	    c->record_since != 0 && s->partial >= c->tcp->limits.partial_max;
 
-	return is_flooded(c) ||
-	    (more && c != TAILQ_FIRST(&rpc_streams.incomplete));
+	return is_flooded(c) || (more && c != TAILQ_FIRST(&s->incomplete));
 }
 
 /*
@@ -165,7 +182,7 @@ static bool
 may_begin(const struct rpc_conn *c)
 {
 	return rpc_record_partial(&c->record) ||
-	    rpc_streams.partial / 2 < rpc_tcp_limits(c->tcp)->partial_max;
+	    c->tcp->streams->partial / 2 < c->tcp->limits.partial_max;
 }
 
 /* Is the first record of the data all there, in one piece? */
@@ -184,9 +201,8 @@ is_whole(const uint8_t *data, size_t len)
 static void
 go_on_later(struct rpc_conn *c, bool pause)
 {
-	static const struct timeval now = { 0, 0 },
-				    soon = { 0, RPC_CONN_PAUSE };
-	struct rpc_streams *s = &rpc_streams;
+	static const struct timeval now = { 0, 0 }, soon = { 0, CONN_PAUSE };
+	struct rpc_streams *s = c->tcp->streams;
 
 	if (!c->queued) {
 		c->queued = true;
@@ -199,11 +215,12 @@ go_on_later(struct rpc_conn *c, bool pause)
 		(void)event_add(s->again_event, &soon);
 }
 
-/* After every change: what does c wait for now? It may be closed here. */
+/* After every change: sets what c waits for now, or closes and frees it. */
 static void
-settle(struct rpc_conn *c)
+update_or_close(struct rpc_conn *c)
 {
 	static const struct timeval second = { 1, 0 };
+	struct event *tick = c->tcp->streams->tick;
 	bool blocked, input, paused;
 
 	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
@@ -223,22 +240,22 @@ settle(struct rpc_conn *c)
 	if ((input || paused) && !blocked)
 		go_on_later(c, c->busy || paused || is_flooded(c));
 	if ((c->record_since != 0 || c->unsent_since != 0) &&
-	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
-		(void)event_add(rpc_streams.tick, &second);
+	    !event_pending(tick, EV_TIMEOUT, NULL))
+		(void)event_add(tick, &second);
 }
 
 /* Keeps what send(2) did not take: the whole buffer when that is cheaper. */
 static void
 keep_unsent(struct rpc_conn *c, size_t sent)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 	uint8_t *fresh;
 	size_t left;
 
 	left = s->out_len - sent;
 	if (c->unsent.buf == NULL || sent > 0)
 		set_stalled(c, true);
-	if (c->unsent.buf == NULL && left > RPC_CONN_SWAP) {
+	if (c->unsent.buf == NULL && left > CONN_SWAP) {
 		fresh = s->nspares > 0 ? s->spares[--s->nspares] :
 					 malloc(s->out_cap);
 		if (fresh != NULL) {
@@ -260,7 +277,7 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 static void
 flush(struct rpc_conn *c)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 	ssize_t n;
 
 	if (s->out_len == 0)
@@ -302,7 +319,7 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 	if (!ok)
 		c->dead = true;
 	/* rest may lie in held: free it only now. */
-	bytes_clear(&c->held);
+	bytes_clear(c->tcp->streams, &c->held);
 	c->held = b;
 }
 
@@ -310,10 +327,10 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 static bool
 serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 	size_t n;
 
-	switch (rpc_serve(rpc_tcp_server(c->tcp), &c->origin, msg, len,
+	switch (rpc_serve(c->tcp->server, &c->origin, msg, len,
 	    s->out + s->out_len + RPC_MARK_SIZE,
 	    s->out_cap - s->out_len - RPC_MARK_SIZE, &n)) {
 	case RPC_ANSWERED:
@@ -340,10 +357,10 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 {
 	c->dead = true;
 	if (why == RPC_RECORD_LONG)
-		rpc_tcp_refused(&c->origin.peer, "record too long",
+		rpc_conn_log_limit(&c->origin.peer, "record too long",
 		    "record-max");
 	else if (why == RPC_RECORD_FRAGMENTS)
-		rpc_tcp_refused(&c->origin.peer, "too many fragments",
+		rpc_conn_log_limit(&c->origin.peer, "too many fragments",
 		    "fragments-max");
 	else
 		log_warnx("tcp: out of memory for a record");
@@ -353,12 +370,14 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 static bool
 is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 {
-	if (rpc_streams.out_len >= RPC_CONN_FLUSH) {
-		*bytes += rpc_streams.out_len;
+	struct rpc_streams *s = c->tcp->streams;
+
+	if (s->out_len >= RPC_CONN_FLUSH) {
+		*bytes += s->out_len;
 		flush(c);
 	}
 	/* One at least: it may be a record that is complete already. */
-	return records >= RPC_CONN_RECORDS || *bytes >= RPC_CONN_BYTES ||
+	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||
 	    (records > 0 && is_blocked(c));
 }
 
@@ -366,7 +385,7 @@ is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 static void
 serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
-	const struct rpc_limits *limits = rpc_tcp_limits(c->tcp);
+	const struct rpc_limits *limits = &c->tcp->limits;
 	enum rpc_record_state state;
 	const uint8_t *msg;
 	size_t msglen, bytes;
@@ -389,7 +408,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 		state = rpc_record_next(&c->record, limits->record_max,
 		    limits->fragments_max, &data, &len, &msg, &msglen);
 		if (state == RPC_RECORD_MORE) {
-			bytes_clear(&c->held);
+			bytes_clear(c->tcp->streams, &c->held);
 			break;
 		}
 		if (state != RPC_RECORD_DONE) {
@@ -407,9 +426,8 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 }
 
 void
-rpc_conn_turn(void)
+rpc_conn_turn(struct rpc_streams *s)
 {
-	struct rpc_streams *s = &rpc_streams;
 	struct rpc_conn *c;
 	unsigned int n;
 	bool served;
@@ -426,7 +444,7 @@ rpc_conn_turn(void)
 			    c->held.len - c->held.at);
 			served = true;
 		}
-		settle(c);
+		update_or_close(c);
 	}
 }
 
@@ -437,28 +455,25 @@ relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
 {
 	uint64_t patience;
 
-	patience = have / 2 > max ? RPC_CONN_HASTE : RPC_CONN_PATIENCE;
+	patience = have / 2 > max ? CONN_HASTE : CONN_PATIENCE;
 	if (have < max || clock_coarse_ms() - since < patience)
 		return false;
-	rpc_tcp_refused(&c->origin.peer, why, option);
+	rpc_conn_log_limit(&c->origin.peer, why, option);
 	rpc_conn_close(c);
 	return true;
 }
 
 void
-rpc_conn_relieve(void)
+rpc_conn_relieve(struct rpc_streams *s)
 {
-	struct rpc_streams *s = &rpc_streams;
 	struct rpc_conn *c;
 
 	while ((c = TAILQ_FIRST(&s->stalled)) != NULL &&
-	    relieve(c, c->unsent_since, s->owed,
-		rpc_tcp_limits(c->tcp)->unsent_max, "too many unread replies",
-		"unsent-max"))
+	    relieve(c, c->unsent_since, s->owed, c->tcp->limits.unsent_max,
+		"too many unread replies", "unsent-max"))
 		;
 	while ((c = TAILQ_FIRST(&s->incomplete)) != NULL &&
-	    relieve(c, c->record_since, s->partial,
-		rpc_tcp_limits(c->tcp)->partial_max,
+	    relieve(c, c->record_since, s->partial, c->tcp->limits.partial_max,
 		"too many incomplete records", "partial-max"))
 		;
 }
@@ -466,8 +481,8 @@ rpc_conn_relieve(void)
 static void
 on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
-	struct rpc_streams *s = &rpc_streams;
 	struct rpc_conn *c = arg;
+	struct rpc_streams *s = c->tcp->streams;
 	struct iovec iov[2];
 	size_t room;
 	uint8_t *at;
@@ -475,7 +490,7 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	int count;
 
 	if (is_paused(c)) {
-		settle(c);
+		update_or_close(c);
 		return;
 	}
 	count = 0;
@@ -483,8 +498,8 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	if (room > 0)
 		iov[count++] = (struct iovec){ at, room };
 	/* What has to wait must not take up much. */
-	iov[count++] = (struct iovec){ s->in,
-		may_begin(c) ? RPC_CONN_READ : RPC_CONN_SHORT };
+	iov[count++] =
+	    (struct iovec){ s->in, may_begin(c) ? RPC_CONN_READ : CONN_SHORT };
 	n = readv(fd, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -493,7 +508,7 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	else if (n == 0)
 		c->eof = true;
 	else {
-		rpc_tcp_touch(c->tcp, c);
+		rpc_host_touch(c);
 		if (room > (size_t)n)
 			room = (size_t)n;
 		if (room > 0)
@@ -503,14 +518,15 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	/* An incomplete record will not be completed any more. */
 	if (c->eof)
 		rpc_record_clear(&c->record);
-	settle(c);
-	rpc_conn_relieve();
+	update_or_close(c);
+	rpc_conn_relieve(s);
 }
 
 static void
 on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct rpc_conn *c = arg;
+	struct rpc_streams *s = c->tcp->streams;
 	struct rpc_bytes *b = &c->unsent;
 	ssize_t n;
 
@@ -523,20 +539,19 @@ on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 		b->at += (size_t)n;
 		set_stalled(c, b->at < b->len);
 		if (b->at == b->len)
-			bytes_clear(b);
-		else if (b->cap == rpc_streams.out_cap &&
-		    b->len - b->at <= RPC_CONN_SWAP)
-			bytes_shrink(b);
+			bytes_clear(s, b);
+		else if (b->cap == s->out_cap && b->len - b->at <= CONN_SWAP)
+			bytes_shrink(s, b);
 	}
-	settle(c);
+	update_or_close(c);
 }
 
 static struct rpc_conn *
-find_conn(uint64_t id)
+find_conn(struct rpc_streams *s, uint64_t id)
 {
 	struct rpc_conn *c;
 
-	LIST_FOREACH (c, &rpc_streams.ids[id % RPC_CONN_IDS], by_id)
+	LIST_FOREACH (c, &s->ids[id % RPC_CONN_IDS], by_id)
 		if (c->origin.ticket == id)
 			break;
 	return c;
@@ -546,7 +561,7 @@ find_conn(uint64_t id)
 static void
 send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 	struct iovec iov[2];
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	uint8_t mark[RPC_MARK_SIZE];
@@ -576,9 +591,10 @@ static void
 deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
     size_t len)
 {
+	struct rpc_streams *s = origin->transport;
 	struct rpc_conn *c;
 
-	c = find_conn(origin->ticket);
+	c = find_conn(s, origin->ticket);
 	if (c == NULL)
 		return;
 	c->deferred--;
@@ -587,14 +603,14 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 		send_reply(c, reply, len);
 	else
 		c->dead = true;
-	settle(c);
-	rpc_conn_relieve();
+	update_or_close(c);
+	rpc_conn_relieve(s);
 }
 
 struct rpc_conn *
 rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = tcp->streams;
 	struct rpc_conn *c;
 
 	c = calloc(1, sizeof(*c));
@@ -605,28 +621,32 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.peer = *peer;
 	c->origin.peer.id = ++s->last_id;
 	c->origin.ticket = s->last_id;
-	c->origin.transport = tcp;
+	c->origin.transport = s;
 	c->origin.reply = deferred_reply;
 	c->active = (uint32_t)(clock_coarse_ms() / 1000);
-	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
 	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
 	    on_readable, c);
 	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
 	    on_writable, c);
 	if (!set_event(&c->readable, true, &c->reading)) {
-		LIST_REMOVE(c, by_id);
 		free(c);
 		return NULL;
 	}
+	if (!rpc_host_add(c)) {
+		(void)set_event(&c->readable, false, &c->reading);
+		free(c);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&s->ids[c->origin.ticket % RPC_CONN_IDS], c, by_id);
 	return c;
 }
 
 void
 rpc_conn_close(struct rpc_conn *c)
 {
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = c->tcp->streams;
 
-	rpc_tcp_forget(c->tcp, c);
+	rpc_host_remove(c);
 	(void)set_event(&c->readable, false, &c->reading);
 	(void)set_event(&c->writable, false, &c->writing);
 	close(c->fd);
@@ -641,7 +661,7 @@ rpc_conn_close(struct rpc_conn *c)
 	}
 	LIST_REMOVE(c, by_id);
 	rpc_record_clear(&c->record);
-	bytes_clear(&c->held);
-	bytes_clear(&c->unsent);
+	bytes_clear(s, &c->held);
+	bytes_clear(s, &c->unsent);
 	free(c);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One stream connection: reads, serves records, sends replies. Private to the
- * stream transport (rpc/tcp.c accepts and limits, rpc/conn.c serves).
+ * stream transport: rpc/tcp.c accepts and applies the limits, rpc/conn.c serves
+ * a connection, rpc/host.c counts them.
  *
  * An idle connection owns this struct and nothing else. Input is read into one
  * buffer and output collected in one buffer, both shared by all connections of
- * the process, which is why everything here runs in one event loop.
+ * an event loop.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_CONN_H
@@ -19,16 +20,9 @@
 #include "rpc/record.h"
 #include "rpc/transport.h"
 
-#define RPC_CONN_READ	  (320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
-#define RPC_CONN_SHORT	  4096 /* the same, when memory is short */
-#define RPC_CONN_RECORDS  128 /* records served per wake-up */
-#define RPC_CONN_BYTES	  (1024 * 1024) /* reply bytes per wake-up */
-#define RPC_CONN_FLUSH	  (256 * 1024) /* replies sent with one call */
-#define RPC_CONN_PAUSE	  2000 /* microseconds, when there is no room */
-#define RPC_CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
-#define RPC_CONN_HASTE	  1000 /* the same, far beyond a limit */
-#define RPC_CONN_SPARES	  4 /* buffers kept: fresh pages are dear */
-#define RPC_CONN_SWAP	  (256 * 1024) /* unsent: keep the buffer, no copy */
+#define RPC_CONN_READ	(320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
+#define RPC_CONN_FLUSH	(256 * 1024) /* replies sent with one call */
+#define RPC_CONN_SPARES 4 /* buffers kept: fresh pages are dear */
 
 /* Bytes waiting: input not yet looked at, or output not yet sent. */
 struct rpc_bytes {
@@ -36,11 +30,9 @@ struct rpc_bytes {
 	size_t at, len, cap; /* buf[at..len) waits */
 };
 
-struct rpc_host;
-
 struct rpc_conn {
-	TAILQ_ENTRY(rpc_conn) age; /* in tcp->conns, least active first */
-	TAILQ_ENTRY(rpc_conn) own; /* in host->conns, likewise */
+	TAILQ_ENTRY(rpc_conn) age; /* in tcp->conns */
+	TAILQ_ENTRY(rpc_conn) own; /* in host->conns */
 	TAILQ_ENTRY(rpc_conn) incomplete; /* when record_since is set */
 	TAILQ_ENTRY(rpc_conn) stalled; /* when unsent_since is set */
 	TAILQ_ENTRY(rpc_conn) again; /* when queued */
@@ -66,12 +58,42 @@ struct rpc_conn {
 
 TAILQ_HEAD(rpc_conn_list, rpc_conn);
 
-#define RPC_CONN_IDS 1024 /* buckets; any number of connections */
+/* All connections of one address, or of one local user. */
+struct rpc_host {
+	LIST_ENTRY(rpc_host) entry;
+	struct addr addr;
+	unsigned int count;
+	struct rpc_conn_list conns; /* least active first */
+};
 
-/* What all connections of the process share. */
+/* A listening socket and its connections. */
+struct rpc_tcp {
+	struct rpc_streams *streams;
+	struct rpc_server *server;
+	struct rpc_limits limits;
+	LIST_ENTRY(rpc_tcp) entry;
+	int fd;
+	int reserve; /* a descriptor to give up when there are no others */
+	struct event *acceptable;
+	struct event *pause;
+	struct rpc_conn_list conns; /* least active first */
+	unsigned int count;
+	bool local; /* a unix socket */
+	void (*closed)(void *, uint64_t);
+	void *arg;
+	bool (*make_room)(void *);
+	void *room_arg;
+};
+
+#define RPC_CONN_IDS 1024 /* buckets; any number of connections */
+#define RPC_HOSTS    1024 /* likewise of hosts */
+
+/* What all connections of an event loop share. */
 struct rpc_streams {
 	struct event_base *base;
-	unsigned int users; /* listeners */
+	LIST_HEAD(, rpc_tcp) listeners;
+	LIST_HEAD(rpc_host_bucket, rpc_host) hosts[RPC_HOSTS];
+	unsigned int remote; /* connections that are not local */
 	uint8_t *in; /* RPC_CONN_READ bytes */
 	uint8_t *out; /* replies of the connection being served */
 	uint8_t *spares[RPC_CONN_SPARES]; /* more like it */
@@ -89,29 +111,37 @@ struct rpc_streams {
 	uint64_t last_id;
 };
 
-extern struct rpc_streams rpc_streams;
-
-/* One turn for each connection that has input to go on with. */
-void rpc_conn_turn(void);
 /*
- * Applies the limits over all connections: whoever keeps us waiting longest
- * is closed. Call when no connection is being served.
+ * rpc/host.c. A connection belongs to its listener and to a host from
+ * rpc_host_add() until rpc_host_remove(), which tells tcp->closed.
  */
-void rpc_conn_relieve(void);
-/* Takes over a connected socket; origin.peer is filled. NULL: no memory, or
- * the kernel watches no more. */
+bool rpc_host_add(struct rpc_conn *);
+void rpc_host_remove(struct rpc_conn *);
+/* It sent something: behind all others of its listener and of its host. */
+void rpc_host_touch(struct rpc_conn *);
+/* The host of a peer; NULL if it has no connection. */
+struct rpc_host *rpc_host_find(struct rpc_streams *, const struct rpc_peer *);
+/* The remote host with most connections; of equals the least active. */
+struct rpc_host *rpc_host_greatest(struct rpc_streams *);
+
+/* rpc/conn.c. One turn for each connection that has input to go on with. */
+void rpc_conn_turn(struct rpc_streams *);
+/*
+ * Applies the limits over all connections: the one that has kept the others
+ * waiting longest is closed. Call when no connection is being served.
+ */
+void rpc_conn_relieve(struct rpc_streams *);
+/*
+ * Takes over a connected socket. NULL: no memory, or the kernel watches no
+ * more descriptors.
+ */
 struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
     const struct rpc_peer *);
-/* Closes and frees it, and tells rpc_tcp_forget(). */
+/* Closes and frees it. */
 void rpc_conn_close(struct rpc_conn *);
 bool rpc_conn_is_idle(const struct rpc_conn *);
-
-/* In rpc/tcp.c: a connection ends; was active; found a limit. */
-void rpc_tcp_forget(struct rpc_tcp *, struct rpc_conn *);
-void rpc_tcp_touch(struct rpc_tcp *, struct rpc_conn *);
-void rpc_tcp_refused(const struct rpc_peer *, const char *what,
+/* Says that a limit closes a connection, and which option raises it. */
+void rpc_conn_log_limit(const struct rpc_peer *, const char *what,
     const char *option);
-const struct rpc_limits *rpc_tcp_limits(const struct rpc_tcp *);
-struct rpc_server *rpc_tcp_server(const struct rpc_tcp *);
 
 #endif

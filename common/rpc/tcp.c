@@ -18,60 +18,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
 #define TCP_ACCEPTS 32 /* per wake-up */
-#define TCP_HOSTS   1024 /* buckets; any number of hosts */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
 
 #define RPC_TCP_NO_FILES 0x6e6f66696c6573u /* key of a log line */
-
-/* All connections of one address, or of one local user. */
-struct rpc_host {
-	LIST_ENTRY(rpc_host) entry;
-	struct addr addr;
-	unsigned int count;
-	struct rpc_conn_list conns; /* least active first */
-};
-
-LIST_HEAD(host_bucket, rpc_host);
-
-struct rpc_tcp {
-	struct rpc_server *server;
-	struct rpc_limits limits;
-	LIST_ENTRY(rpc_tcp) entry;
-	int fd;
-	int reserve; /* a descriptor to give up when there are no others */
-	struct event *acceptable;
-	struct event *pause;
-	struct rpc_conn_list conns; /* least active first */
-	unsigned int count;
-	bool local; /* a unix socket */
-	void (*closed)(void *, uint64_t);
-	void *arg;
-	bool (*make_room)(void *);
-	void *room_arg;
-};
-
-static struct {
-	LIST_HEAD(, rpc_tcp) listeners;
-	struct host_bucket hosts[TCP_HOSTS];
-	unsigned int remote; /* connections that are not local */
-} all;
-
-const struct rpc_limits *
-rpc_tcp_limits(const struct rpc_tcp *t)
-{
-	return &t->limits;
-}
-
-struct rpc_server *
-rpc_tcp_server(const struct rpc_tcp *t)
-{
-	return t->server;
-}
 
 unsigned int
 rpc_tcp_connections(const struct rpc_tcp *t)
@@ -80,56 +33,9 @@ rpc_tcp_connections(const struct rpc_tcp *t)
 }
 
 size_t
-rpc_tcp_unsent(void)
+rpc_streams_unsent(const struct rpc_streams *s)
 {
-	return rpc_streams.owed;
-}
-
-/* One line per limit and minute, whoever it was. */
-void
-rpc_tcp_refused(const struct rpc_peer *peer, const char *what,
-    const char *option)
-{
-	char from[ADDR_STRLEN];
-
-	if (log_permit(hash_text(option)))
-		log_warnx("%s: %s: closed; -o %s raises the limit",
-		    addr_print(&peer->from, from), what, option);
-}
-
-/* What connections are counted by: the address, or the local user. */
-static struct addr
-host_key(const struct rpc_peer *peer)
-{
-	struct addr key = peer->from;
-
-	key.port = 0;
-	if (peer->kind == RPC_UNIX)
-		key.scope = peer->uid;
-	return key;
-}
-
-static struct rpc_host *
-host_find(const struct rpc_peer *peer, bool make)
-{
-	struct host_bucket *bucket;
-	struct rpc_host *h;
-	struct addr key;
-
-	key = host_key(peer);
-	bucket = &all.hosts[addr_hash(&key) % TCP_HOSTS];
-	LIST_FOREACH (h, bucket, entry)
-		if (addr_same_host(&h->addr, &key))
-			return h;
-	if (!make)
-		return NULL;
-	h = calloc(1, sizeof(*h));
-	if (h == NULL)
-		return NULL;
-	h->addr = key;
-	TAILQ_INIT(&h->conns);
-	LIST_INSERT_HEAD(bucket, h, entry);
-	return h;
+	return s->owed;
 }
 
 static struct rpc_conn *
@@ -143,27 +49,6 @@ host_idle(const struct rpc_host *h)
 	return c;
 }
 
-/* The remote host with most connections; of equals the least active. */
-static struct rpc_host *
-host_greatest(void)
-{
-	struct rpc_host *h, *best;
-	size_t i;
-
-	best = NULL;
-	for (i = 0; i < TCP_HOSTS; i++)
-		LIST_FOREACH (h, &all.hosts[i], entry) {
-			if (h->addr.family == AF_UNIX || h->count == 0)
-				continue;
-			if (best == NULL || h->count > best->count ||
-			    (h->count == best->count &&
-				TAILQ_FIRST(&h->conns)->active <
-				    TAILQ_FIRST(&best->conns)->active))
-				best = h;
-		}
-	return best;
-}
-
 /* Closes an idle connection of h; false when it has none. */
 static bool
 evict(const struct rpc_host *h, const char *why, const char *option)
@@ -174,42 +59,9 @@ evict(const struct rpc_host *h, const char *why, const char *option)
 	if (c == NULL)
 		return false;
 	if (option != NULL)
-		rpc_tcp_refused(&c->origin.peer, why, option);
+		rpc_conn_log_limit(&c->origin.peer, why, option);
 	rpc_conn_close(c);
 	return true;
-}
-
-void
-rpc_tcp_touch(struct rpc_tcp *t, struct rpc_conn *c)
-{
-	uint32_t now;
-
-	now = (uint32_t)(clock_coarse_ms() / 1000);
-	if (now == c->active)
-		return;
-	c->active = now;
-	TAILQ_REMOVE(&t->conns, c, age);
-	TAILQ_INSERT_TAIL(&t->conns, c, age);
-	TAILQ_REMOVE(&c->host->conns, c, own);
-	TAILQ_INSERT_TAIL(&c->host->conns, c, own);
-}
-
-void
-rpc_tcp_forget(struct rpc_tcp *t, struct rpc_conn *c)
-{
-	struct rpc_host *h = c->host;
-
-	TAILQ_REMOVE(&t->conns, c, age);
-	TAILQ_REMOVE(&h->conns, c, own);
-	t->count--;
-	if (!t->local)
-		all.remote--;
-	if (--h->count == 0) {
-		LIST_REMOVE(h, entry);
-		free(h);
-	}
-	if (t->closed != NULL)
-		t->closed(t->arg, c->origin.peer.id);
 }
 
 /* Is there room for one more of this peer, or can room be made? */
@@ -221,16 +73,18 @@ admit(struct rpc_tcp *t, const struct rpc_peer *peer)
 	struct rpc_host *h;
 	unsigned int total;
 
-	h = host_find(peer, false);
+	h = rpc_host_find(t->streams, peer);
 	if (h != NULL && h->count >= t->limits.connections_per_host &&
 	    (t->local || !evict(h, one_host, "connections-per-host"))) {
-		rpc_tcp_refused(peer, one_host, "connections-per-host");
+		rpc_conn_log_limit(peer, one_host, "connections-per-host");
 		return false;
 	}
-	total = t->local ? t->count : all.remote;
+	total = t->local ? t->count : t->streams->remote;
 	if (total >= t->limits.connections_max &&
-	    (t->local || !evict(host_greatest(), in_all, "connections-max"))) {
-		rpc_tcp_refused(peer, in_all, "connections-max");
+	    (t->local ||
+		!evict(rpc_host_greatest(t->streams), in_all,
+		    "connections-max"))) {
+		rpc_conn_log_limit(peer, in_all, "connections-max");
 		return false;
 	}
 	return true;
@@ -275,37 +129,23 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
     socklen_t len)
 {
 	static const struct timeval second = { 1, 0 };
+	struct rpc_streams *s = t->streams;
 	struct rpc_peer peer;
-	struct rpc_host *h;
-	struct rpc_conn *c;
 
 	get_peer(t, fd, from, len, &peer);
 	if (!admit(t, &peer)) {
 		close(fd);
 		return;
 	}
-	h = host_find(&peer, true);
-	c = h == NULL ? NULL : rpc_conn_new(t, fd, &peer);
-	if (c == NULL) {
+	if (rpc_conn_new(t, fd, &peer) == NULL) {
 		log_warnx("tcp: no memory for a connection, or no more can be "
 			  "watched (fs.epoll.max_user_watches)");
-		if (h != NULL && h->count == 0) {
-			LIST_REMOVE(h, entry);
-			free(h);
-		}
 		close(fd);
 		return;
 	}
-	c->host = h;
-	h->count++;
-	t->count++;
-	if (!t->local)
-		all.remote++;
-	TAILQ_INSERT_TAIL(&t->conns, c, age);
-	TAILQ_INSERT_TAIL(&h->conns, c, own);
 	if (t->limits.idle_seconds != 0 && !t->local &&
-	    !event_pending(rpc_streams.tick, EV_TIMEOUT, NULL))
-		(void)event_add(rpc_streams.tick, &second);
+	    !event_pending(s->tick, EV_TIMEOUT, NULL))
+		(void)event_add(s->tick, &second);
 }
 
 /*
@@ -325,7 +165,7 @@ out_of_descriptors(struct rpc_tcp *t, int error)
 	if (log_permit(RPC_TCP_NO_FILES))
 		log_warnx("no descriptor left for a connection: one is closed; "
 			  "LimitNOFILE= or ulimit -n raises the limit");
-	if (evict(host_greatest(), NULL, NULL))
+	if (evict(rpc_host_greatest(t->streams), NULL, NULL))
 		return;
 	if (t->reserve != -1) {
 		close(t->reserve);
@@ -373,10 +213,10 @@ on_pause_over(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 }
 
 static void
-on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	rpc_conn_turn();
-	rpc_conn_relieve();
+	rpc_conn_turn(arg);
+	rpc_conn_relieve(arg);
 }
 
 /* Closes those that have had their time; true when there may be more. */
@@ -386,7 +226,7 @@ close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
 {
 	if (clock_coarse_ms() - since < (uint64_t)seconds * 1000)
 		return false;
-	rpc_tcp_refused(&c->origin.peer, why, option);
+	rpc_conn_log_limit(&c->origin.peer, why, option);
 	rpc_conn_close(c);
 	return true;
 }
@@ -399,7 +239,7 @@ close_idle(struct rpc_tcp *t, uint32_t now)
 
 	while ((c = TAILQ_FIRST(&t->conns)) != NULL && rpc_conn_is_idle(c) &&
 	    now - c->active > t->limits.idle_seconds) {
-		rpc_tcp_refused(&c->origin.peer, "idle for too long",
+		rpc_conn_log_limit(&c->origin.peer, "idle for too long",
 		    "idle-seconds");
 		rpc_conn_close(c);
 	}
@@ -407,10 +247,10 @@ close_idle(struct rpc_tcp *t, uint32_t now)
 
 /* Once a second, while there is something that could be overdue. */
 static void
-on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	static const struct timeval second = { 1, 0 };
-	struct rpc_streams *s = &rpc_streams;
+	struct rpc_streams *s = arg;
 	struct rpc_conn *c;
 	struct rpc_tcp *t;
 	bool again;
@@ -423,9 +263,9 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 	    close_overdue(c, c->unsent_since, c->tcp->limits.stall_seconds,
 		"replies not read in time", "stall-seconds"))
 		;
-	rpc_conn_relieve();
+	rpc_conn_relieve(s);
 	again = !TAILQ_EMPTY(&s->incomplete) || !TAILQ_EMPTY(&s->stalled);
-	LIST_FOREACH (t, &all.listeners, entry) {
+	LIST_FOREACH (t, &s->listeners, entry) {
 		if (t->limits.idle_seconds == 0 || t->local)
 			continue;
 		close_idle(t, (uint32_t)(clock_coarse_ms() / 1000));
@@ -435,60 +275,62 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 		(void)event_add(s->tick, &second);
 }
 
-static void
-free_spares(void)
+struct rpc_streams *
+rpc_streams_new(struct event_base *base)
 {
-	while (rpc_streams.nspares > 0)
-		free(rpc_streams.spares[--rpc_streams.nspares]);
+	struct rpc_streams *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		fatal("tcp: shared buffers");
+	s->base = base;
+	TAILQ_INIT(&s->incomplete);
+	TAILQ_INIT(&s->stalled);
+	TAILQ_INIT(&s->again);
+	s->in = malloc(RPC_CONN_READ);
+	s->again_event = evtimer_new(base, on_again, s);
+	s->tick = evtimer_new(base, on_tick, s);
+	if (s->in == NULL || s->again_event == NULL || s->tick == NULL)
+		fatal("tcp: shared buffers");
+	return s;
 }
 
-/* The first listener brings up what all share; the largest reply counts. */
 static void
-streams_begin(struct event_base *base, const struct rpc_limits *limits)
+free_output(struct rpc_streams *s)
 {
-	struct rpc_streams *s = &rpc_streams;
-	size_t cap;
+	free(s->out);
+	while (s->nspares > 0)
+		free(s->spares[--s->nspares]);
+}
 
-	cap = RPC_CONN_FLUSH + RPC_MARK_SIZE + limits->reply_max;
-	if (s->users++ == 0) {
-		memset(s, 0, sizeof(*s));
-		s->users = 1;
-		s->base = base;
-		s->in = malloc(RPC_CONN_READ);
-		TAILQ_INIT(&s->incomplete);
-		TAILQ_INIT(&s->stalled);
-		TAILQ_INIT(&s->again);
-		s->again_event = evtimer_new(base, on_again, NULL);
-		s->tick = evtimer_new(base, on_tick, NULL);
-	}
-	if (cap > s->out_cap) {
-		free(s->out);
-		free_spares();
-		s->out = malloc(cap);
-		s->out_cap = cap;
-	}
-	if (s->in == NULL || s->out == NULL || s->again_event == NULL ||
-	    s->tick == NULL)
+/* The largest reply of all listeners counts. */
+static void
+fit_output(struct rpc_streams *s, const struct rpc_limits *limits)
+{
+	size_t cap = RPC_CONN_FLUSH + RPC_MARK_SIZE + limits->reply_max;
+
+	if (cap <= s->out_cap)
+		return;
+	free_output(s);
+	s->out = malloc(cap);
+	s->out_cap = cap;
+	if (s->out == NULL)
 		fatal("tcp: shared buffers");
 }
 
-static void
-streams_end(void)
+void
+rpc_streams_free(struct rpc_streams *s)
 {
-	struct rpc_streams *s = &rpc_streams;
-
-	if (--s->users > 0)
+	if (s == NULL)
 		return;
 	event_free(s->again_event);
 	event_free(s->tick);
 	free(s->in);
-	free(s->out);
-	free_spares();
-	memset(s, 0, sizeof(*s));
+	free_output(s);
+	free(s);
 }
 
 struct rpc_tcp *
-rpc_tcp_new(struct event_base *base, struct rpc_server *server, int fd,
+rpc_tcp_new(struct rpc_streams *streams, struct rpc_server *server, int fd,
     const struct rpc_limits *limits, void (*closed)(void *, uint64_t),
     void *arg)
 {
@@ -499,7 +341,8 @@ rpc_tcp_new(struct event_base *base, struct rpc_server *server, int fd,
 	t = calloc(1, sizeof(*t));
 	if (t == NULL)
 		fatal("tcp socket");
-	streams_begin(base, limits);
+	fit_output(streams, limits);
+	t->streams = streams;
 	t->server = server;
 	t->limits = *limits;
 	t->fd = fd;
@@ -511,13 +354,13 @@ rpc_tcp_new(struct event_base *base, struct rpc_server *server, int fd,
 		fatal("tcp socket");
 	t->local = ss.ss_family == AF_UNIX;
 	t->reserve = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	t->acceptable =
-	    event_new(base, fd, EV_READ | EV_PERSIST, on_acceptable, t);
-	t->pause = evtimer_new(base, on_pause_over, t);
+	t->acceptable = event_new(streams->base, fd, EV_READ | EV_PERSIST,
+	    on_acceptable, t);
+	t->pause = evtimer_new(streams->base, on_pause_over, t);
 	if (t->acceptable == NULL || t->pause == NULL ||
 	    event_add(t->acceptable, NULL) == -1)
 		fatalx("tcp socket: event loop");
-	LIST_INSERT_HEAD(&all.listeners, t, entry);
+	LIST_INSERT_HEAD(&streams->listeners, t, entry);
 	return t;
 }
 
@@ -555,5 +398,4 @@ rpc_tcp_free(struct rpc_tcp *t)
 	event_free(t->pause);
 	LIST_REMOVE(t, entry);
 	free(t);
-	streams_end();
 }

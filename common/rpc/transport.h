@@ -15,6 +15,7 @@
 #include "rpc/server.h"
 
 struct event_base;
+struct rpc_streams;
 struct rpc_udp;
 struct rpc_tcp;
 
@@ -55,12 +56,19 @@ struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,
 /* Call when rpc_server_in_flight() is 0. */
 void rpc_udp_free(struct rpc_udp *);
 
+/* What the listening sockets of an event loop share: buffers and limits. */
+struct rpc_streams *rpc_streams_new(struct event_base *);
+/* Memory of replies that peers have yet to take; 0 when all are sent. */
+size_t rpc_streams_unsent(const struct rpc_streams *);
+/* Call when every socket of it is freed. */
+void rpc_streams_free(struct rpc_streams *);
+
 /*
  * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is
  * set). closed, when not NULL, is told the peer.id of each connection that
  * ends.
  */
-struct rpc_tcp *rpc_tcp_new(struct event_base *, struct rpc_server *, int fd,
+struct rpc_tcp *rpc_tcp_new(struct rpc_streams *, struct rpc_server *, int fd,
     const struct rpc_limits *, void (*closed)(void *arg, uint64_t id),
     void *arg);
 /*
@@ -72,8 +80,6 @@ void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*make_room)(void *arg),
 /* Stops accepting; connections go on. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);
-/* Memory of replies that peers have yet to take; 0 when all are sent. */
-size_t rpc_tcp_unsent(void);
 /* Closes everything; call when rpc_server_in_flight() is 0. */
 void rpc_tcp_free(struct rpc_tcp *);
 

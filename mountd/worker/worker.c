@@ -40,6 +40,7 @@ struct worker {
 	struct listen_set sockets;
 	struct rpc_server *server;
 	struct rpc_pool *pool;
+	struct rpc_streams *streams;
 	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct event *on_drained;
@@ -207,12 +208,13 @@ listen_to_all(struct worker *w)
 	if (listen_from(&w->sockets, fds, w->role->nfds - MOUNTD_FD_SOCKETS) ==
 	    -1)
 		fatalx("a listening socket is not one");
+	w->streams = rpc_streams_new(w->base);
 	for (i = 0; i < w->sockets.n; i++) {
 		if (w->sockets.list[i].udp)
 			w->udp[i] = rpc_udp_new(w->base, w->server,
 			    w->sockets.list[i].fd, l);
 		else
-			w->tcp[i] = rpc_tcp_new(w->base, w->server,
+			w->tcp[i] = rpc_tcp_new(w->streams, w->server,
 			    w->sockets.list[i].fd, l, NULL, NULL);
 	}
 	ev = event_new(w->base, w->role->channel, EV_READ | EV_PERSIST,

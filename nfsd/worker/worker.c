@@ -59,6 +59,7 @@ static struct worker {
 	struct rpc_server *server;
 	struct rpc_pool *pool;
 	struct reply_cache *replies;
+	struct rpc_streams *streams;
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	uint64_t late;
@@ -210,7 +211,8 @@ static void
 drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 {
 	self.drained_ms += DRAIN_MS;
-	if ((rpc_server_in_flight(self.server) == 0 && rpc_tcp_unsent() == 0) ||
+	if ((rpc_server_in_flight(self.server) == 0 &&
+		rpc_streams_unsent(self.streams) == 0) ||
 	    self.drained_ms >= NFSD_STOP_MS - 500)
 		event_base_loopexit(self.base, NULL);
 }
@@ -365,6 +367,7 @@ start_serving(void)
 	if (listen_from(&self.sockets, self.role->fds + NFSD_FD_SOCKETS,
 		self.role->nfds - NFSD_FD_SOCKETS) == -1)
 		fatal("sockets");
+	self.streams = rpc_streams_new(self.base);
 	for (i = 0; i < self.sockets.n; i++) {
 		s = &self.sockets.list[i];
 		if (s->udp) {
@@ -372,8 +375,8 @@ start_serving(void)
 			    limits);
 			continue;
 		}
-		self.tcp[i] = rpc_tcp_new(self.base, self.server, s->fd, limits,
-		    NULL, NULL);
+		self.tcp[i] = rpc_tcp_new(self.streams, self.server, s->fd,
+		    limits, NULL, NULL);
 		rpc_tcp_on_shortage(self.tcp[i], give_files, NULL);
 	}
 	if (fcntl(self.role->channel, F_SETFL, O_NONBLOCK) == -1)

@@ -267,6 +267,7 @@ struct stub_inside {
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	struct rpc_udp *udp;
+	struct rpc_streams *streams;
 	struct rpc_tcp *tcp, *local;
 	struct event *tick;
 	pthread_mutex_t lock;
@@ -342,15 +343,16 @@ make_sockets(struct stub_server *s)
 	if (s->sockbuf != 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &s->sockbuf,
 		    sizeof(s->sockbuf));
+	in->streams = rpc_streams_new(in->base);
 	in->tcp =
-	    rpc_tcp_new(in->base, in->server, fd, &s->limits, on_closed, in);
+	    rpc_tcp_new(in->streams, in->server, fd, &s->limits, on_closed, in);
 	rpc_tcp_on_shortage(in->tcp, s->make_room, NULL);
 	snprintf(s->path, sizeof(s->path), "/tmp/stub.%d.sock", (int)getpid());
 	unlink(s->path);
 	memcpy(un.sun_path, s->path, sizeof(s->path));
 	fd = bound(AF_UNIX, SOCK_STREAM, &un, sizeof(un), NULL);
 	in->local =
-	    rpc_tcp_new(in->base, in->server, fd, &s->limits, on_closed, in);
+	    rpc_tcp_new(in->streams, in->server, fd, &s->limits, on_closed, in);
 }
 
 void
@@ -393,6 +395,7 @@ stub_stop(struct stub_server *s)
 	rpc_udp_free(in->udp);
 	rpc_tcp_free(in->tcp);
 	rpc_tcp_free(in->local);
+	rpc_streams_free(in->streams);
 	event_free(in->tick);
 	rpc_server_free(in->server);
 	reply_cache_free(in->cache);

@@ -27,6 +27,7 @@
 static struct event_base *base;
 static struct portmap pm;
 static struct rpc_server *server;
+static struct rpc_streams *streams;
 static struct rpc_tcp *tcp;
 static char dir[] = "/tmp/test-register.XXXXXX";
 static char path[64];
@@ -67,7 +68,8 @@ static void
 server_start(enum pmap_socket via)
 {
 	server = pmap_server_new(&pm, via);
-	tcp = rpc_tcp_new(base, server, listen_here(), &rpc_limits_default,
+	streams = rpc_streams_new(base);
+	tcp = rpc_tcp_new(streams, server, listen_here(), &rpc_limits_default,
 	    via == SOCKET_REGISTER ? on_closed : NULL, NULL);
 }
 
@@ -75,6 +77,7 @@ static void
 server_stop(void)
 {
 	rpc_tcp_free(tcp);
+	rpc_streams_free(streams);
 	rpc_server_free(server);
 	(void)unlink(path);
 	pmap_map_free(pm.map);

@@ -426,6 +426,7 @@ replay_sockets(const char *name, int type)
 	struct case_exchange *ex;
 	struct rpc_server *server;
 	struct event_base *base;
+	struct rpc_streams *streams;
 	struct rpc_udp *udp = NULL;
 	struct rpc_tcp *tcp = NULL;
 	struct sockaddr_in sin;
@@ -440,11 +441,12 @@ replay_sockets(const char *name, int type)
 	if (is_missing(server, name))
 		return;
 	base = event_base_new();
+	streams = rpc_streams_new(base);
 	fd = listening(type, &sin);
 	if (type == SOCK_DGRAM)
 		udp = rpc_udp_new(base, server, fd, limits);
 	else
-		tcp = rpc_tcp_new(base, server, fd, limits, NULL, NULL);
+		tcp = rpc_tcp_new(streams, server, fd, limits, NULL, NULL);
 	fd = client(type, &sin);
 	good = true;
 	for (i = 0; i < wc.nexchanges && good; i++) {
@@ -458,6 +460,7 @@ replay_sockets(const char *name, int type)
 	close(fd);
 	rpc_udp_free(udp);
 	rpc_tcp_free(tcp);
+	rpc_streams_free(streams);
 	fixture->end(server);
 	event_base_free(base);
 }

@@ -67,7 +67,7 @@ refuse(struct call_ctx *ctx, const struct call_args *args)
 	char from[ADDR_STRLEN];
 
 	ctx->pm->counters.refused++;
-	if (!log_permit(addr_hash(&peer->from) ^ peer->uid))
+	if (!log_permit("refused", addr_hash(&peer->from) ^ peer->uid))
 		return;
 	if (ctx->via == SOCKET_NET)
 		log_info("%s: %s of program %u refused: not by the network",
@@ -113,7 +113,8 @@ op_set(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 		return;
 	res->done = pmap_map_set(ctx->pm->map, svc, &by);
 	if (!res->done && pmap_map_is_full(ctx->pm->map, &by) &&
-	    log_permit(addr_hash(&ctx->call->peer->from) ^ ~by.uid))
+	    log_permit("table full",
+		addr_hash(&ctx->call->peer->from) ^ by.uid))
 		log_warnx(
 		    "uid %u: program %u not registered: the table holds "
 		    "%d entries, %d of one user but root; no flag raises it",

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #define LOG_LINE_MAX 1024
@@ -284,8 +285,9 @@ permit(uint64_t key, uint64_t now, unsigned long *missed)
 }
 
 bool
-log_permit(uint64_t key)
+log_permit(const char *name, uint64_t about)
 {
+	uint64_t key = hash_mix(hash_text(name) ^ about);
 	unsigned long missed = 0;
 	bool yes;
 

@@ -34,14 +34,14 @@ void log_info(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_debug(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /*
- * Gate for lines a peer can cause: true when a line about key (any hash, for
- * example of peer and reason) may be written now. Each key gets one line per
- * LOG_QUIET_SECONDS, all keys together LOG_BURST lines per second; when lines
- * were suppressed, the next permitted one is preceded by a count.
+ * Gate for lines a peer can cause: true when one may be written now. A line is
+ * known by its name and by what it is about: addr_hash() of the peer, or 0.
+ * Each gets one line per LOG_QUIET_SECONDS, all together LOG_BURST lines per
+ * second. When lines were suppressed, a count precedes the next one.
  */
 #define LOG_QUIET_SECONDS 60
 #define LOG_BURST	  10
-bool log_permit(uint64_t key);
+bool log_permit(const char *name, uint64_t about);
 
 /*
  * Escapes len bytes from a peer into out (vis(3) style, cut with "..." at

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
@@ -41,7 +40,7 @@ rpc_conn_log_limit(const struct rpc_peer *peer, const char *what,
 {
 	char from[ADDR_STRLEN];
 
-	if (log_permit(hash_text(option)))
+	if (log_permit(option, 0))
 		log_warnx("%s: %s: closed; -o %s raises the limit",
 		    addr_print(&peer->from, from), what, option);
 }

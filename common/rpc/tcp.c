@@ -24,8 +24,6 @@
 #define TCP_ACCEPTS 32 /* per wake-up */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
 
-#define RPC_TCP_NO_FILES 0x6e6f66696c6573u /* key of a log line */
-
 unsigned int
 rpc_tcp_connections(const struct rpc_tcp *t)
 {
@@ -162,7 +160,7 @@ out_of_descriptors(struct rpc_tcp *t, int error)
 	if ((error == EMFILE || error == ENFILE) && t->make_room != NULL &&
 	    t->make_room(t->room_arg))
 		return;
-	if (log_permit(RPC_TCP_NO_FILES))
+	if (log_permit("tcp descriptors", 0))
 		log_warnx("no descriptor left for a connection: one is closed; "
 			  "LimitNOFILE= or ulimit -n raises the limit");
 	if (evict(rpc_host_greatest(t->streams), NULL, NULL))

@@ -23,7 +23,6 @@
 #define UDP_BATCH      32 /* datagrams per wake-up: nobody waits longer */
 #define UDP_ARENA      (256 * 1024) /* replies sent with one call */
 #define UDP_RATE_SLOTS 4096 /* sources whose rate is watched */
-#define UDP_BUSY       0x75647062757379u /* key of a log line */
 
 #define UDP_CONTROL                                                            \
 	(CMSG_SPACE(sizeof(struct in_pktinfo)) +                               \
@@ -207,7 +206,7 @@ log_over_rate(const struct rpc_udp *u, const struct addr *from)
 {
 	char text[ADDR_STRLEN];
 
-	if (log_permit(addr_hash(from)))
+	if (log_permit("udp rate", addr_hash(from)))
 		log_warnx("udp %s: more than %u calls a second, dropped; "
 			  "-o datagrams-per-second raises it",
 		    addr_print(from, text), u->limits.datagrams_per_second);
@@ -268,7 +267,7 @@ log_busy(const struct addr *from)
 {
 	char text[ADDR_STRLEN];
 
-	if (log_permit(UDP_BUSY))
+	if (log_permit("udp busy", 0))
 		log_warnx("udp %s: too many calls wait for a disk, dropped; "
 			  "more file threads (nfsd -t) raise the limit",
 		    addr_print(from, text));

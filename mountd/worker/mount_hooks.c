@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "mountd/mount.h"
@@ -14,7 +13,6 @@
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 
-#define LIST_FULL  0x6c697374u /* key of a log line */
 #define TEXT_SHOWN 256 /* of a path, escaped */
 
 static enum rpc_auth_stat
@@ -34,20 +32,13 @@ shown(char out[TEXT_SHOWN], const struct mount_path *p)
 	return log_text(out, TEXT_SHOWN, p->raw.data, p->raw.len);
 }
 
-/* A number for this client and this reason, different in all its bits. */
-static uint64_t
-line_key(const struct call_ctx *ctx, const struct addr *host)
-{
-	return hash_mix(addr_hash(host) ^ ctx->why_key);
-}
-
 static void
 log_refusal(const struct call_ctx *ctx, const struct rpc_call *call)
 {
 	char path[TEXT_SHOWN], from[ADDR_STRLEN];
 	const struct addr *host = &call->peer->from;
 
-	if (log_permit(line_key(ctx, host)))
+	if (log_permit("refused", addr_hash(host) ^ ctx->why_key))
 		log_info("refused MNT %s from %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);
 }
@@ -58,11 +49,12 @@ log_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 	char path[TEXT_SHOWN], from[ADDR_STRLEN];
 	const struct addr *host = &call->peer->from;
 
-	if (ctx->evicted && log_permit(LIST_FULL))
+	if (ctx->evicted && log_permit("list full", 0))
 		log_info("the mount list forgets its oldest: %d in all, %d of "
 			 "one host; no flag raises it, nothing depends on it",
 		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
-	if (ctx->is_new && log_permit(line_key(ctx, host)))
+	if (ctx->is_new &&
+	    log_permit("mounted", addr_hash(host) ^ ctx->why_key))
 		log_info("mounted %s by %s: %s", shown(path, ctx->mnt),
 		    addr_print(host, from), ctx->why);
 }

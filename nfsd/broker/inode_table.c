@@ -24,9 +24,8 @@
 #include "base/log.h"
 #include "nfsd/broker/inode_table.h"
 
-#define WALK_CUT 0x77616c6bu /* key of a log line */
-#define NONE	 UINT32_MAX
-#define ROOT	 0u
+#define NONE UINT32_MAX
+#define ROOT 0u
 
 struct place {
 	struct fh_id id;
@@ -471,7 +470,7 @@ walk(struct inode_table *t)
 		todo_put(dir);
 	}
 	took = clock_ms() - started;
-	if (w.seen > INODE_WALK_MAX && log_permit(WALK_CUT))
+	if (w.seen > INODE_WALK_MAX && log_permit("walk cut", 0))
 		log_warnx("an export without kernel handles has more than %d "
 			  "files: not all are found again; no flag raises it, "
 			  "export parts of it",

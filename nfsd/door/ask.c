@@ -13,14 +13,13 @@
 #include "base/log.h"
 #include "nfsd/door/ask.h"
 
-#define BROKER_MS    3000 /* how long a restarting broker is waited for */
-#define NO_FILES_KEY 0x66696c6573u /* of a log line */
+#define BROKER_MS 3000 /* how long a restarting broker is waited for */
 
 /* The client is told to try again; the administrator learns why. */
 static void
 log_no_files(void)
 {
-	if (log_permit(NO_FILES_KEY))
+	if (log_permit("door descriptors", 0))
 		log_warnx(
 		    "no descriptor left for a file: its client is told to "
 		    "try again; LimitNOFILE= or ulimit -n raises the "

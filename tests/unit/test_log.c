@@ -140,16 +140,17 @@ test_permit(void)
 	unsigned int i, n;
 	const char *said;
 
-	ok(log_permit(7), "a first line about something");
-	ok(!log_permit(7), "not a second one");
-	ok(log_permit(8), "one about something else");
+	ok(log_permit("busy", 0), "a first line about something");
+	ok(!log_permit("busy", 0), "not a second one");
+	ok(log_permit("busy", 1), "one about another peer");
+	ok(log_permit("full", 0), "one about something else");
 	for (i = n = 0; i < 1000; i++)
-		if (log_permit(1000 + i))
+		if (log_permit("busy", 1000 + i))
 			n++;
 	cmp_ok(n, "<=", 2 * LOG_BURST, "a flood is cut to a burst a second");
 	/* A new second, a new line: it is preceded by the count. */
 	capture();
-	for (i = 0; i < 3000 && !log_permit(100000 + 97 * i); i++)
+	for (i = 0; i < 3000 && !log_permit("busy", 100000 + 97 * i); i++)
 		usleep(1000);
 	said = captured();
 	ok(i < 3000, "in the next second lines are permitted again");

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "exports/id.h"
 #include "exports/parse.h"
 
 /* More specific first; equals stay in the order of the file. */
@@ -41,18 +41,16 @@ compare_paths(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Never 0. Depends on nothing but fsid= or the path: see the handle. */
+/* A small fsid= is the number itself. */
 static uint16_t
 export_id(const struct export *e)
 {
 	char number[16];
-	uint64_t h;
 
 	if (e->has_fsid && e->fsid <= UINT16_MAX)
 		return (uint16_t)e->fsid;
 	(void)snprintf(number, sizeof(number), "%u", e->fsid);
-	h = hash_text(e->has_fsid ? number : e->path);
-	return (uint16_t)(h % UINT16_MAX + 1);
+	return exports_id(e->has_fsid ? number : e->path);
 }
 
 /* Fills by_id by insertion, and finds two exports with one id on the way. */

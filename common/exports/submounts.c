@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "exports/id.h"
 #include "exports/submounts.h"
 
 #define MOUNT_LINE_MAX 8192
@@ -41,25 +42,6 @@ is_at_or_below(const char *path, const char *above)
 	    (path[len] == '/' || path[len] == '\0');
 }
 
-static uint64_t
-hash(const char *text)
-{
-	static const struct hash_key key = { "tern submount" };
-
-	return hash_bytes(&key, text, strlen(text));
-}
-
-/* Depends on the path alone, as the number of an export does. */
-static uint16_t
-id_of(const char *path)
-{
-	uint64_t sum = hash(path);
-	const uint8_t *bytes = (const uint8_t *)&sum;
-	uint16_t id = (uint16_t)(bytes[0] << 8 | bytes[1]);
-
-	return id == 0 ? 1 : id;
-}
-
 static bool
 is_taken(const struct submounts *s, const struct exports *ex, uint16_t id)
 {
@@ -87,7 +69,7 @@ add(struct submounts *s, const struct exports *ex, const struct export *e,
     const char *path)
 {
 	struct submount *sub = &s->list[s->n];
-	uint16_t id = id_of(path);
+	uint16_t id = exports_id_inside(path);
 
 	if (s->n == SUBMOUNTS_MAX) {
 		if (!s->full)
@@ -134,6 +116,7 @@ take(struct submounts *s, const struct exports *ex, const char *path,
 void
 submounts_list(struct submounts *s, const struct exports *ex)
 {
+	static const struct hash_key key = { "tern submount" };
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[MOUNT_LINE_MAX], path[MOUNT_LINE_MAX];
 
@@ -142,7 +125,7 @@ submounts_list(struct submounts *s, const struct exports *ex)
 		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
 			continue;
 		unescape(path);
-		take(s, ex, path, hash(line));
+		take(s, ex, path, hash_bytes(&key, line, strlen(line)));
 	}
 	if (f != NULL)
 		fclose(f);

@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "exports/exports.h"
+#include "exports/id.h"
 #include "tap.h"
 
 static struct exports *
@@ -148,6 +149,9 @@ check_stable_ids(void)
 	cmp_ok(exports_find_path(a, "/")->id, "==", 25009,
 	    "the number in the handles of earlier versions, of a path");
 	cmp_ok(exports_find_path(a, "/srv/music")->id, "==", 34536, "another");
+	cmp_ok(exports_id("70000"), "==", 56963, "a large fsid");
+	cmp_ok(exports_id_inside("/"), "==", 25506, "and inside an export");
+	cmp_ok(exports_id_inside("/srv/music"), "==", 49610, "another");
 	cmp_ok(exports_find_path(a, "/c")->id, "==", 56963, "of an fsid");
 	exports_free(a);
 }

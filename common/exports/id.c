@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Numbers of exports and of filesystems inside them.
+ * Runs in: mountd parent, nfsd parent; exports_id() wherever exports are parsed.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "exports/id.h"
+
+uint16_t
+exports_id(const char *text)
+{
+	return (uint16_t)(hash_text(text) % UINT16_MAX + 1);
+}
+
+uint16_t
+exports_id_inside(const char *path)
+{
+	static const struct hash_key key = { "tern submount" };
+	uint64_t sum = hash_bytes(&key, path, strlen(path));
+	const uint8_t *bytes = (const uint8_t *)&sum;
+	uint16_t id = (uint16_t)(bytes[0] << 8 | bytes[1]);
+
+	return id == 0 ? 1 : id;
+}

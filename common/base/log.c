@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #define LOG_LINE_MAX 1024
 #define LOG_KEYS_MAX 256 /* keys remembered by log_permit() */
@@ -304,7 +305,7 @@ static size_t
 escaped(unsigned char c)
 {
 	if (c < 0x20 || c >= 0x7f)
-		return 4;
+		return TEXT_ESCAPED;
 	return c == '\\' ? 2 : 1;
 }
 
@@ -318,14 +319,14 @@ log_text(char *out, size_t outsize, const void *bytes, size_t len)
 		n += escaped(in[i]);
 	room = n < outsize ? n : outsize - (outsize > 4 ? 4 : 1);
 	for (i = n = 0; i < len && escaped(in[i]) <= room - n; i++) {
-		if (escaped(in[i]) > 1)
+		if (escaped(in[i]) == TEXT_ESCAPED) {
+			text_escape(out + n, in[i]);
+			n += TEXT_ESCAPED;
+			continue;
+		}
+		if (in[i] == '\\')
 			out[n++] = '\\';
-		if (escaped(in[i]) == 4) {
-			out[n++] = (char)('0' + (in[i] >> 6));
-			out[n++] = (char)('0' + (in[i] >> 3 & 7));
-			out[n++] = (char)('0' + (in[i] & 7));
-		} else
-			out[n++] = (char)in[i];
+		out[n++] = (char)in[i];
 	}
 	if (i < len && outsize > 4) {
 		memcpy(out + n, "...", 3);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "exports/parse.h"
 
 #define LITERAL	 0x100 /* quoted or escaped: never syntax */
@@ -99,8 +100,8 @@ static int
 lex_escape(struct parse *s)
 {
 	struct lexer *lx = &s->lx;
-	size_t n = lex_newline(lx, lx->pos), i;
-	int value = 0, c;
+	size_t n = lex_newline(lx, lx->pos);
+	unsigned char c;
 
 	if (n > 0 && !lx->quoted) {
 		lx->pos += n;
@@ -108,20 +109,14 @@ lex_escape(struct parse *s)
 		lx->next_column = 1;
 		return ' ';
 	}
-	for (i = 0; i < 3; i++) {
-		c = lex_byte(lx, lx->pos + i);
-		if (c < '0' || c > '7')
-			break;
-		value = value * 8 + (c - '0');
-	}
-	if (i < 3 || value == 0 || value > 0xff) {
+	if (!text_octal(lx->text + lx->pos, lx->len - lx->pos, &c) || c == 0) {
 		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
 		    "\"\\\" must be followed by three octal digits (\\040 is a "
 		    "blank) or end the line");
 		return '?' | LITERAL;
 	}
-	lex_step(lx, 3);
-	return value | LITERAL;
+	lex_step(lx, TEXT_ESCAPED - 1);
+	return c | LITERAL;
 }
 
 /* The end of a line or of the text; an open quote ends here too. */

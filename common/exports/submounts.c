@@ -10,27 +10,11 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "exports/id.h"
 #include "exports/submounts.h"
 
 #define MOUNT_LINE_MAX 8192
-
-/* Undoes the octal escapes of mountinfo, in place. */
-static void
-unescape(char *text)
-{
-	char *out = text;
-	unsigned int c;
-
-	while (*text != '\0') {
-		if (text[0] == '\\' && sscanf(text + 1, "%3o", &c) == 1) {
-			*out++ = (char)c;
-			text += 4;
-		} else
-			*out++ = *text++;
-	}
-	*out = '\0';
-}
 
 /* Is path the directory above, or below it? */
 static bool
@@ -124,7 +108,7 @@ submounts_list(struct submounts *s, const struct exports *ex)
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
 			continue;
-		unescape(path);
+		text_unescape(path);
 		take(s, ex, path, hash_bytes(&key, line, strlen(line)));
 	}
 	if (f != NULL)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Octal escapes, both ways.
+ * Runs in: test program.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "tap.h"
+
+static const struct {
+	const char *in, *out, *what;
+} cases[] = {
+	{ "", "", "nothing" },
+	{ "/srv", "/srv", "nothing to undo" },
+	{ "my\\040files", "my files", "a blank" },
+	{ "\\011\\012\\134", "\t\n\\", "tab, newline, backslash" },
+	{ "\\1340", "\\0", "what follows an escape is not part of it" },
+	{ "\\377", "\377", "the last byte" },
+	{ "\\400", "\\400", "no byte has this number" },
+	{ "\\04", "\\04", "two digits are none" },
+	{ "\\", "\\", "a backslash at the end" },
+	{ "\\089", "\\089", "no octal digits" },
+};
+
+int
+main(void)
+{
+	char text[64], escape[TEXT_ESCAPED + 1] = "";
+	unsigned int c, bad = 0;
+	unsigned char back;
+	size_t i;
+
+	plan(NO_PLAN);
+	for (i = 0; i < nitems(cases); i++) {
+		(void)strlcpy(text, cases[i].in, sizeof(text));
+		text_unescape(text);
+		is(text, cases[i].out, "%s", cases[i].what);
+	}
+	for (c = 0; c <= UINT8_MAX; c++) {
+		text_escape(escape, (unsigned char)c);
+		bad += escape[0] != '\\' ||
+		    !text_octal(escape + 1, strlen(escape + 1), &back) ||
+		    back != c;
+	}
+	cmp_ok(bad, "==", 0, "every byte comes back");
+	ok(!text_octal("1234", 2, &back), "no digit is read behind the end");
+	done_testing();
+}

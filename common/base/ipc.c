@@ -173,6 +173,16 @@ check_row(const struct ipc_table *table, const struct ipc_message *m)
 	return NULL;
 }
 
+const char *
+ipc_run(const struct ipc_table *table, void *arg, struct ipc_message *m)
+{
+	const char *bad = check_row(table, m);
+
+	if (bad == NULL)
+		table->rows[m->type].run(arg, m);
+	return bad;
+}
+
 int
 ipc_serve(int fd, const struct ipc_table *table, void *arg, const char **why)
 {
@@ -187,9 +197,7 @@ ipc_serve(int fd, const struct ipc_table *table, void *arg, const char **why)
 		m.type = head.type;
 		m.len = head.len;
 		m.fds = fds;
-		bad = check_row(table, &m);
-		if (bad == NULL)
-			table->rows[m.type].run(arg, &m);
+		bad = ipc_run(table, arg, &m);
 		close_fds(fds, m.nfds);
 	}
 	if (bad == NULL)

@@ -4,7 +4,7 @@
  * SOCK_SEQPACKET pair. One row per message: name, size, descriptors, handler.
  * The pump checks type, size and descriptor count before a handler sees
  * anything; a violation means the peer process is hostile: the handler is not
- * called, every received descriptor is closed, and ipc_serve() says why.
+ * called and every received descriptor is closed.
  * Runs in: every role of mountd and nfsd.
  */
 #ifndef BASE_IPC_H
@@ -44,6 +44,11 @@ int ipc_pair(int fd[2]);
 /* 0, or -1 with errno. Blocks as the socket does. */
 int ipc_send(int fd, uint32_t type, const void *data, size_t len,
     const int *fds, size_t nfds);
+/*
+ * Runs the row of one message after checking type, size and descriptors. NULL,
+ * or what is wrong with it. Descriptors stay the caller's.
+ */
+const char *ipc_run(const struct ipc_table *, void *arg, struct ipc_message *);
 /*
  * Receives and runs one message. 1: done; 0: the peer is gone; -1: errno
  * (EAGAIN when the socket is non-blocking, EBADMSG when the peer broke the

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#include "base/ipc.h"
 #include "handle/fhandle.h"
 #include "nfsd/broker/proto.h"
 #include "nfsd/roles/cred.h"
@@ -35,19 +36,24 @@ void broker_set_exports(struct broker *, struct served_exports *);
 /* State of one channel, for the thread that serves it. NULL: no memory. */
 struct broker_channel *broker_channel_new(struct broker *);
 void broker_channel_free(struct broker_channel *);
+/* An answer on its way to the worker. */
+struct broker_reply {
+	uint32_t type;
+	size_t len; /* of the answer */
+	int fd; /* -1: none; else the receiver closes it */
+	union broker_answer answer;
+};
 /*
- * One question: type and payload as received, fds stay the caller's. Fills
- * answer (the length is returned) and *fd (-1: none; the caller's). 0: the
- * worker broke the rules, the channel must be closed.
+ * Answers one question; its descriptors stay the caller's. NULL, or how the
+ * worker broke the rules: then there is no answer and the channel must end.
  */
-size_t broker_answer(struct broker_channel *, uint32_t type, const void *data,
-    size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
-    uint32_t *answer_type, int *fd);
-/* Serves a channel until it closes. False: the worker broke the rules. */
-bool broker_serve(struct broker_channel *, int fd);
+const char *broker_answer(struct broker_channel *, struct ipc_message *,
+    struct broker_reply *);
+/* Serves a channel until it ends; NULL, or how the worker broke the rules. */
+const char *broker_serve(struct broker_channel *, int fd);
 
 /*
- * The asking side. Over a socket, or straight into a channel of the same
+ * The asking side, door/broker_client.c. Over a socket, or straight into a channel of the same
  * process (local). Never NULL; takes over fd or local.
  */
 struct broker_client *broker_client_new(int fd, struct broker_channel *local);
@@ -64,7 +70,7 @@ int broker_client_open(struct broker_client *, const struct broker_open *,
     bool *readable);
 /* 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings. */
 int broker_client_seal(struct broker_client *, const struct broker_seal *,
-    const char *const *names, const int *fds, struct broker_sealed *answer);
+    const char *const *names, int *fds, struct broker_sealed *answer);
 
 /* 0, or -1 with errno. The question's name_len is filled in here. */
 int broker_client_link(struct broker_client *, const struct broker_link *,

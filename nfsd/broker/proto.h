@@ -21,7 +21,8 @@ enum broker_type {
 	BROKER_OPEN,
 	BROKER_SEAL,
 	BROKER_LINK,
-	BROKER_OPENED, /* answers, in the same order */
+	BROKER_QUESTIONS,
+	BROKER_OPENED = BROKER_QUESTIONS, /* answers, in the same order */
 	BROKER_SEALED,
 	BROKER_LINKED,
 	BROKER_TYPES
@@ -87,5 +88,13 @@ struct broker_link {
 struct broker_linked {
 	int32_t error;
 };
+
+union broker_answer {
+	struct broker_opened opened;
+	struct broker_sealed sealed;
+	struct broker_linked linked;
+};
+
+#define BROKER_QUESTION_MAX (sizeof(struct broker_seal) + BROKER_NAMES_MAX)
 
 #endif

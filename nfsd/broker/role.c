@@ -109,6 +109,7 @@ serve(void *arg UNUSED)
 	struct broker_channel *channel;
 	struct nfsd_bad bad;
 	struct waiting next;
+	const char *why;
 
 	pthread_mutex_lock(&self.lock);
 	self.running++;
@@ -119,9 +120,10 @@ serve(void *arg UNUSED)
 		channel = broker_channel_new(self.broker);
 		if (channel == NULL)
 			fatal("channel");
-		if (!broker_serve(channel, next.fd)) {
-			log_warnx("worker %u: asked for what it was not given",
-			    next.worker);
+		why = broker_serve(channel, next.fd);
+		if (why != NULL) {
+			log_warnx("worker %u: broke the broker's rules: %s",
+			    next.worker, why);
 			bad.worker = next.worker;
 			(void)ipc_send(self.role->channel, NFSD_BAD_WORKER,
 			    &bad, sizeof(bad), NULL, 0);

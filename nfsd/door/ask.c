@@ -93,7 +93,7 @@ door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 
 int
 door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
-    const char *const *names, const int *fds, struct broker_sealed *answer)
+    const char *const *names, int *fds, struct broker_sealed *answer)
 {
 	struct door_thread *t = ctx->thread;
 	int result;

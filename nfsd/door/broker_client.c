@@ -107,13 +107,11 @@ broken(struct broker_client *c, unsigned int serial)
 	return -1;
 }
 
-/* Sends and receives over the socket; the answer's length, or -1. */
-static ssize_t
-ask_socket(struct broker_client *c, uint32_t type, const void *question,
-    size_t len, const int *fds, size_t nfds, struct broker_sealed *answer,
-    int *fd)
+/* Sends the question and receives the answer. 0, or -1 with errno. */
+static int
+ask_socket(struct broker_client *c, const struct ipc_message *q,
+    struct broker_reply *reply)
 {
-	uint32_t answer_type = BROKER_TYPES;
 	unsigned int serial;
 	size_t n = 1;
 	ssize_t got;
@@ -125,45 +123,41 @@ ask_socket(struct broker_client *c, uint32_t type, const void *question,
 	pthread_mutex_unlock(&c->lock);
 	if (gone)
 		return broken(c, serial);
-	if (ipc_send(c->fd, type, question, len, fds, nfds) == -1) {
+	if (ipc_send(c->fd, q->type, q->data, q->len, q->fds, q->nfds) == -1) {
 		if (errno == EPIPE || errno == ECONNRESET)
 			return broken(c, serial);
 		errno = EAGAIN; /* it was not sent: nothing is lost */
 		return -1;
 	}
-	got = ipc_receive(c->fd, &answer_type, answer, sizeof(*answer), fd, &n);
+	got = ipc_receive(c->fd, &reply->type, &reply->answer,
+	    sizeof(reply->answer), &reply->fd, &n);
 	if (got == -1 && errno == EBADMSG) {
 		errno = EMFILE; /* the answer came, its descriptor did not */
 		return -1;
 	}
-	/* Questions and answers are out of step, for ever: start anew. */
+	/* Questions and answers are out of step for good: restart. */
 	if (got == -1 && errno != ECONNRESET)
 		fatal("answer of the broker");
-	if (got != -1 && n == 1 && type != BROKER_OPEN) {
-		close(*fd);
-		*fd = -1;
+	if (got != -1 && n == 1 && q->type != BROKER_OPEN) {
+		close(reply->fd);
+		reply->fd = -1;
 		got = -1;
 	}
-	if (got == -1 || answer_type != type + BROKER_OPENED)
+	if (got == -1 || reply->type != q->type + BROKER_QUESTIONS)
 		return broken(c, serial);
-	return got;
+	reply->len = (size_t)got;
+	return 0;
 }
 
-static ssize_t
-ask(struct broker_client *c, uint32_t type, const void *question, size_t len,
-    const int *fds, size_t nfds, struct broker_sealed *answer, int *fd)
+/* The same, of the broker that is asked. */
+static int
+ask(struct broker_client *c, struct ipc_message *q, struct broker_reply *reply)
 {
-	uint32_t answer_type;
-	size_t got;
-
-	*fd = -1;
+	reply->fd = -1;
 	if (c->local == NULL)
-		return ask_socket(c, type, question, len, fds, nfds, answer,
-		    fd);
-	got = broker_answer(c->local, type, question, len, fds, nfds, answer,
-	    &answer_type, fd);
-	if (got > 0)
-		return (ssize_t)got;
+		return ask_socket(c, q, reply);
+	if (broker_answer(c->local, q, reply) == NULL)
+		return 0;
 	errno = EPIPE;
 	return -1;
 }
@@ -172,36 +166,40 @@ int
 broker_client_open(struct broker_client *c, const struct broker_open *q,
     bool *readable)
 {
-	struct broker_sealed answer;
-	struct broker_opened a;
-	ssize_t len;
-	int fd;
+	struct ipc_message m = { .type = BROKER_OPEN,
+		.data = (const uint8_t *)q,
+		.len = sizeof(*q) };
+	const struct broker_opened *a;
+	struct broker_reply reply;
 
-	len = ask(c, BROKER_OPEN, q, sizeof(*q), NULL, 0, &answer, &fd);
-	if (len == -1)
+	if (ask(c, &m, &reply) == -1)
 		return -1;
-	memcpy(&a, &answer, sizeof(a));
-	if (fd == -1 || len != (ssize_t)sizeof(a)) {
-		if (fd != -1)
-			close(fd);
-		errno = a.error == 0 ? EIO : a.error;
+	a = &reply.answer.opened;
+	if (reply.fd == -1 || reply.len != sizeof(*a)) {
+		if (reply.fd != -1)
+			close(reply.fd);
+		errno =
+		    reply.len != sizeof(*a) || a->error == 0 ? EIO : a->error;
 		return -1;
 	}
-	*readable = a.readable != 0;
-	return fd;
+	*readable = a->readable != 0;
+	return reply.fd;
 }
 
 int
 broker_client_seal(struct broker_client *c, const struct broker_seal *q,
-    const char *const *names, const int *fds, struct broker_sealed *answer)
+    const char *const *names, int *fds, struct broker_sealed *answer)
 {
 	struct {
 		struct broker_seal head;
 		char names[BROKER_NAMES_MAX];
 	} question;
-	size_t i, len, used = 0;
-	ssize_t got;
-	int fd;
+	struct ipc_message m = { .type = BROKER_SEAL,
+		.data = (const uint8_t *)&question,
+		.fds = fds,
+		.nfds = q->n };
+	size_t i, len, used = 0, want;
+	struct broker_reply reply;
 
 	question.head = *q;
 	for (i = 0; i < q->n; i++) {
@@ -214,13 +212,16 @@ broker_client_seal(struct broker_client *c, const struct broker_seal *q,
 		used += len;
 	}
 	question.head.names_len = (uint32_t)used;
-	got = ask(c, BROKER_SEAL, &question, sizeof(question.head) + used, fds,
-	    q->n, answer, &fd);
-	if (got == (ssize_t)((q->n == 0 ? 1 : q->n) * sizeof(answer->list[0])))
-		return 0;
-	if (got != -1)
+	m.len = sizeof(question.head) + used;
+	if (ask(c, &m, &reply) == -1)
+		return -1;
+	want = (q->n == 0 ? 1 : q->n) * sizeof(answer->list[0]);
+	if (reply.len != want) {
 		errno = EPIPE;
-	return -1;
+		return -1;
+	}
+	memcpy(answer, &reply.answer.sealed, want);
+	return 0;
 }
 
 int
@@ -231,10 +232,9 @@ broker_client_link(struct broker_client *c, const struct broker_link *q,
 		struct broker_link head;
 		char name[INODE_NAME_MAX + 1];
 	} question;
-	struct broker_sealed answer;
-	struct broker_linked a;
-	ssize_t got;
-	int fd;
+	struct ipc_message m = { .type = BROKER_LINK,
+		.data = (const uint8_t *)&question };
+	struct broker_reply reply;
 
 	question.head = *q;
 	question.head.name_len = (uint32_t)strlen(name) + 1;
@@ -243,12 +243,11 @@ broker_client_link(struct broker_client *c, const struct broker_link *q,
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	got = ask(c, BROKER_LINK, &question,
-	    sizeof(question.head) + question.head.name_len, NULL, 0, &answer,
-	    &fd);
-	if (got == -1)
+	m.len = sizeof(question.head) + question.head.name_len;
+	if (ask(c, &m, &reply) == -1)
 		return -1;
-	memcpy(&a, &answer, sizeof(a));
-	errno = got == (ssize_t)sizeof(a) ? a.error : EPIPE;
+	errno = reply.len == sizeof(reply.answer.linked) ?
+	    reply.answer.linked.error :
+	    EPIPE;
 	return errno == 0 ? 0 : -1;
 }

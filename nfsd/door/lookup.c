@@ -155,7 +155,7 @@ enter_export(struct call_ctx *ctx, const struct door_obj *dir,
 /* Seals descriptors of names in dir; answers as the broker gave them. */
 static int
 seal(struct call_ctx *ctx, const struct door_obj *dir, const char *const *names,
-    const int *fds, size_t n, struct broker_sealed *answer)
+    int *fds, size_t n, struct broker_sealed *answer)
 {
 	struct broker_seal q = { .export_id = dir->export->id,
 		.n = (uint32_t)n,

@@ -164,7 +164,7 @@ on_bad_worker(void *arg UNUSED, struct ipc_message *m)
 	memcpy(&bad, m->data, sizeof(bad));
 	if (bad.worker < self.n->setup.workers)
 		role_restart(self.workers[bad.worker],
-		    "it sent the broker handles nobody gave it");
+		    "it broke the broker's rules");
 }
 
 static bool

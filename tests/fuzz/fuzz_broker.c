@@ -61,9 +61,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static struct broker *broker;
 	static uint8_t message[sizeof(struct broker_link) + BROKER_NAMES_MAX];
 	struct broker_channel *channel;
-	struct broker_sealed answer;
-	int fds[BROKER_SEAL_MAX] = { 0 }, fd = -1;
-	uint32_t type;
+	int fds[BROKER_SEAL_MAX] = { 0 };
+	struct ipc_message m = { .data = message, .fds = fds };
+	struct broker_reply reply;
 
 	if (broker == NULL)
 		broker = start();
@@ -78,12 +78,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 				offsetof(struct broker_seal, dir) :
 				0),
 		    len);
-	if (broker_answer(channel, data[0], message, len, fds,
-		data[1] % BROKER_SEAL_MAX, &answer, &type, &fd) == 0 &&
-	    fd != -1)
+	m.type = data[0];
+	m.len = len;
+	m.nfds = data[1] % BROKER_SEAL_MAX;
+	if (broker_answer(channel, &m, &reply) != NULL &&
+	    (reply.fd != -1 || reply.len != 0))
 		abort();
-	if (fd != -1)
-		close(fd);
+	if (reply.fd != -1)
+		close(reply.fd);
 	broker_channel_free(channel);
 	return 0;
 }

@@ -322,6 +322,21 @@ linking(void)
 	end_skip;
 }
 
+/* Is this no question, and is there no answer to it? */
+static bool
+is_refused(struct broker_channel *c, uint32_t type, const void *data,
+    size_t len, size_t nfds)
+{
+	int fds[BROKER_SEAL_MAX + 1] = { root, root };
+	struct ipc_message m = {
+		.type = type, .data = data, .len = len, .fds = fds, .nfds = nfds
+	};
+	struct broker_reply reply;
+
+	return broker_answer(c, &m, &reply) != NULL && reply.len == 0 &&
+	    reply.fd == -1;
+}
+
 /* Frames no worker of ours sends: the channel ends, nothing is left open. */
 static void
 hostile(void)
@@ -332,44 +347,37 @@ hostile(void)
 	} q = { .seal = { .export_id = exports->list[0].id } };
 	struct broker_open open = { .want = BROKER_WANTS };
 	struct broker_channel *c = broker_channel_new(broker);
-	struct broker_sealed a;
-	uint32_t type;
-	int fd, fds[2] = { root, root };
 	size_t len;
 
-#define ASK(t, data, n, k) broker_answer(c, t, data, n, fds, k, &a, &type, &fd)
-	cmp_ok(ASK(99, &open, sizeof(open), 0), "==", 0, "unknown question");
-	cmp_ok(ASK(BROKER_OPENED, &open, sizeof(open), 0), "==", 0,
+#define ASK(type, data, n, k) is_refused(c, type, data, n, k)
+	ok(ASK(99, &open, sizeof(open), 0), "unknown question");
+	ok(ASK(BROKER_OPENED, &open, sizeof(open), 0),
 	    "an answer is no question");
-	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "==", 0,
-	    "a want there is not");
+	ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "a want there is not");
 	open.want = BROKER_PATH;
 	open.ngids = 17;
-	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "==", 0,
+	ok(ASK(BROKER_OPEN, &open, sizeof(open), 0),
 	    "more groups than there can be");
 	for (len = 0; len < sizeof(open); len += 4)
-		if (ASK(BROKER_OPEN, &open, len, 0) != 0)
+		if (!ASK(BROKER_OPEN, &open, len, 0))
 			break;
 	cmp_ok(len, "==", sizeof(open), "cut anywhere");
-	cmp_ok(ASK(BROKER_OPEN, &open, sizeof(open), 1), "==", 0,
-	    "with a descriptor");
+	ok(ASK(BROKER_OPEN, &open, sizeof(open), 1), "with a descriptor");
 	q.seal.n = 2;
 	q.seal.names_len = 4;
 	memcpy(q.names, "a\0b\0", 4);
-	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 1), "==", 0,
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 1),
 	    "fewer descriptors than said");
 	q.seal.names_len = 5;
-	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "==", 0,
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2),
 	    "longer names than there are");
 	q.seal.names_len = 3;
-	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 3, 2), "==", 0,
-	    "a name without end");
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 3, 2), "a name without end");
 	memcpy(q.names, "a\0/\0", 4);
 	q.seal.names_len = 4;
-	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "==", 0,
-	    "a path for a name");
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "a path for a name");
 	q.seal.n = BROKER_SEAL_MAX + 1;
-	cmp_ok(ASK(BROKER_SEAL, &q, sizeof(q), BROKER_SEAL_MAX + 1), "==", 0,
+	ok(ASK(BROKER_SEAL, &q, sizeof(q), BROKER_SEAL_MAX + 1),
 	    "more than one question holds");
 	broker_channel_free(c);
 }
@@ -396,7 +404,7 @@ serve(void *arg)
 {
 	int fd = *(int *)arg;
 	struct broker_channel *c = broker_channel_new(broker);
-	bool good = broker_serve(c, fd);
+	bool good = broker_serve(c, fd) == NULL;
 
 	broker_channel_free(c);
 	close(fd);

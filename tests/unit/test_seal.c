@@ -2,6 +2,7 @@
 /*
  * What mountd's parent seals for its worker, and what it does not: the worker
  * may have been taken over.
+ * Links: mountd
  * Runs in: test programs only.
  */
 #include <sys/stat.h>

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the files of this folder share and nothing outside it sees: the state of
+ * the broker and of one channel, and the work behind each question.
+ * Runs in: nfsd broker; in process for tests and fuzzers.
+ */
+#ifndef BROKER_CHANNEL_H
+#define BROKER_CHANNEL_H
+
+#include "nfsd/broker/broker.h"
+#include "nfsd/broker/inode_table.h"
+
+struct broker {
+	struct active active; /* the exports */
+	struct fh_keys keys;
+	enum nfsd_mode mode;
+};
+
+struct broker_channel {
+	struct broker *broker;
+	struct cred_acting acting;
+	bool started; /* acting belongs to the thread that serves */
+	bool searches; /* closed directories do not stop us */
+	unsigned int bad; /* forged handles so far */
+	/* Of the question that is being answered. */
+	struct served_exports *exports;
+	struct broker_reply *reply;
+};
+
+/* A file by which it can be opened again with other flags. */
+struct broker_source {
+	struct served_export *export;
+	struct fh_plain plain;
+	struct inode_found found; /* not FH_KERNEL */
+	int fd; /* O_PATH */
+};
+
+/*
+ * open.c. Tag and export of a handle; fills all of the source but descriptors.
+ * 0, or -1 with errno: ESTALE, BROKER_FORGED.
+ */
+int broker_check_handle(struct broker_channel *, const struct fh *,
+    struct broker_source *);
+/* The descriptor a question asks for, or -1 with errno. */
+int broker_open_file(struct broker_channel *, const struct broker_open *,
+    uint32_t *readable);
+/* 0, or -1 with errno. */
+int broker_link_file(struct broker_channel *, const struct broker_link *,
+    const char *name);
+
+/*
+ * seal.c. One component; ".." only to name what a directory lies in.
+ */
+bool broker_is_name(const char *);
+/* The handle of an export's root. */
+void broker_seal_root(struct broker_channel *, const struct broker_seal *,
+    struct broker_sealed_one *);
+/* Handles of n descriptors; false if the worker broke the rules. */
+bool broker_seal_files(struct broker_channel *, const struct broker_seal *,
+    const char *names, const int *fds, struct broker_sealed *);
+
+#endif

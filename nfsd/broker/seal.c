@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From a descriptor to a sealed handle. A name of the worker's is used only if it
+ * is one clean component, and no path.
+ * Runs in: nfsd broker; in process for tests and fuzzers.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "nfsd/broker/channel.h"
+
+bool
+broker_is_name(const char *name)
+{
+	return *name != '\0' && strlen(name) <= INODE_NAME_MAX &&
+	    strchr(name, '/') == NULL && strcmp(name, ".") != 0;
+}
+
+/* Seals one descriptor; name as it is called in dir. */
+static int
+seal_one(struct broker *b, const struct broker_source *dir,
+    const struct broker_seal *q, int fd, const char *name, struct fh *fh)
+{
+	struct served_export *e = dir->export;
+	struct inode_table *table;
+	struct fh_plain plain;
+	struct fh_id id;
+
+	if (e->fs.naming == FH_BY_HANDLE && q->utf16 == 0) {
+		if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id,
+			&plain) == -1)
+			return -1;
+	} else {
+		if (!e->crossmnt && fh_fs_mount(fd) != e->mount_id) {
+			errno = EXDEV;
+			return -1;
+		}
+		table = served_table(e);
+		if (table == NULL ||
+		    inode_table_identify(table, &dir->plain, name, fd, &id) ==
+			-1)
+			return -1;
+		fh_fs_from_id(&id, e->id, q->utf16 != 0, &plain);
+	}
+	fh_seal(fh, &plain, e->path, &b->keys);
+	return 0;
+}
+
+/* The next of the names behind a question, or NULL. */
+static const char *
+next_name(const char **at, size_t *left)
+{
+	const char *name = *at;
+	size_t len = strnlen(name, *left);
+
+	if (len == *left || !broker_is_name(name))
+		return NULL;
+	*at += len + 1;
+	*left -= len + 1;
+	return name;
+}
+
+void
+broker_seal_root(struct broker_channel *c, const struct broker_seal *q,
+    struct broker_sealed_one *a)
+{
+	struct served_export *e =
+	    served_find(c->exports, (uint16_t)q->export_id);
+	struct fh_plain plain;
+
+	memset(a, 0, sizeof(*a));
+	if (e == NULL)
+		a->error = ESTALE;
+	else if (fh_fs_root(&e->fs, e->root, e->id, q->utf16 != 0, &plain) ==
+	    -1)
+		a->error = errno;
+	else
+		fh_seal(&a->fh, &plain, e->path, &c->broker->keys);
+}
+
+bool
+broker_seal_files(struct broker_channel *c, const struct broker_seal *q,
+    const char *names, const int *fds, struct broker_sealed *a)
+{
+	struct broker_source dir = { .fd = -1 };
+	size_t i, left = q->names_len;
+	const char *name;
+	int error = 0;
+
+	if (broker_check_handle(c, &q->dir, &dir) == -1)
+		error = errno;
+	else if (dir.export->id != q->export_id)
+		return false;
+	memset(a->list, 0, q->n * sizeof(a->list[0]));
+	for (i = 0; i < q->n; i++) {
+		name = next_name(&names, &left);
+		if (name == NULL)
+			return false;
+		a->list[i].error = error;
+		if (error == 0 &&
+		    seal_one(c->broker, &dir, q, fds[i], name,
+			&a->list[i].fh) == -1)
+			a->list[i].error = errno;
+	}
+	return left == 0;
+}

@@ -56,7 +56,7 @@ struct case_var {
 struct wire_case {
 	char setup[CASE_LINE_MAX]; /* words for the fixture */
 	unsigned int over; /* enum case_over, or-ed */
-	bool prefixes_refused; /* else they only have to do no harm */
+	bool prefixes_refused; /* else they need only be harmless */
 	bool flips;
 	uint32_t uid; /* of a local peer */
 	struct case_exchange exchanges[CASE_EXCHANGES_MAX];
@@ -73,15 +73,17 @@ struct case_known {
 };
 
 /*
- * Reads text; false with *line, and why in the case. The known names (NULL:
- * none) are the first of vars, in their order.
+ * Reads text. On failure returns false, sets *line, and says why in the case.
+ * The known names (NULL: none) become the first of vars, in their order.
  */
 bool case_parse(struct wire_case *, const struct case_known *, const char *text,
     unsigned int *line);
 /* Writes the values of variables into a call before it is sent. */
 void case_fill(const struct wire_case *, struct case_message *);
-/* Compares a reply, and captures from it. The offset of the first
- * difference, or -1. */
+/*
+ * Compares a reply and captures from it. Returns the offset of the first
+ * difference, or -1.
+ */
 long case_match(struct wire_case *, const struct case_message *want,
     const uint8_t *got, size_t len);
 

@@ -25,7 +25,7 @@ case_fail(struct case_parser *p, const char *fmt, ...)
 	return false;
 }
 
-/* The end of the token at text; NULL: its quote is not closed. */
+/* Returns the end of the token at text, or NULL if its quote is not closed. */
 static char *
 token_end(char *text)
 {
@@ -218,7 +218,7 @@ find_var(struct case_parser *p, const char *name)
 	return NULL;
 }
 
-/* The name before "=32", which is new or not; NULL: it cannot be captured. */
+/* Finds or adds the name before "=32". NULL: it cannot be captured. */
 static struct case_var *
 capture(struct case_parser *p, const char *name, const char *len)
 {

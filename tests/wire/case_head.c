@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The headers of calls and replies in words: "call nfs3 LOOKUP uid 0" and
- * "reply NOENT". The numbers are those of RFC 5531, 1094, 1813 and 1833,
- * written down here once more: the tables of the daemons are what is tested.
+ * "reply NOENT". The numbers are those of RFC 5531, 1094, 1813 and 1833. They
+ * are repeated here because the daemons' own tables are what is tested.
  * Runs in: tests.
  */
 #include <string.h>

@@ -2,8 +2,8 @@
 /*
  * What the files of the case parser share: case.c reads lines, case_head.c the
  * words behind call and reply, case_words.c the fields of a message,
- * case_bytes.c single bytes. Each function returns false when it fails, and
- * the parser then knows why.
+ * case_bytes.c single bytes. A function that fails returns false and sets why
+ * in the case.
  * Runs in: tests.
  */
 #ifndef CASE_PARSER_H
@@ -47,13 +47,13 @@ bool case_fail(struct case_parser *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Cuts a line into p->tokens; strings keep their first quote. */
 bool case_tokens(struct case_parser *, const char *line);
-/* The next token, which has to be there: what is named in the error. */
+/* The next token. If there is none, the error says that what is missing. */
 const char *case_take(struct case_parser *, const char *what);
-/* Is this the next token? Then it is behind us. */
+/* Is this the next token? If so, it is consumed. */
 bool case_skip(struct case_parser *, const char *token);
 bool case_add_many(struct case_parser *, uint8_t byte, uint8_t mask, long n);
 bool case_add_u32(struct case_parser *, uint32_t);
-/* Over zeros that were added, when it is known how much followed. */
+/* Writes a length over the zeros that kept its place. */
 void case_set_u32(struct case_parser *, size_t at, size_t);
 bool case_add_number(struct case_parser *, const char *text, size_t size);
 bool case_add_var(struct case_parser *, const char *name);
@@ -67,9 +67,9 @@ const struct case_program *case_program(const struct case_parser *);
 
 /* case_words.c */
 bool case_add_line(struct case_parser *);
-/* A number, a symbol, any, or a name; of so many bytes. */
+/* A number, a symbol, any, or a name, as size bytes. */
 bool case_put_number(struct case_parser *, size_t size);
-/* So many numbers, and the numbers, up to the next word. */
+/* A count, and that many numbers: those up to the next word. */
 bool case_put_list(struct case_parser *, size_t size);
 
 #endif

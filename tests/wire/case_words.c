@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The fields of calls and replies in words: "fh $root", "post dir 0755". A word
- * takes the tokens behind it that are its value; what no word takes is bytes.
+ * takes the tokens behind it that are its value. Tokens that no word takes are
+ * bytes.
  * Runs in: tests.
  */
 #include <ctype.h>
@@ -102,7 +103,7 @@ case_put_number(struct case_parser *p, size_t size)
 	return case_add_number(p, token, size);
 }
 
-/* Behind the last field of a line, or before the next? */
+/* Is this the end of the line, or does the next field start here? */
 static bool
 at_end(const struct case_parser *p)
 {
@@ -160,7 +161,7 @@ put_opaque(struct case_parser *p, size_t size UNUSED)
 	return case_add_token(p, "pad");
 }
 
-/* A word of the list: one more follows, or none does. */
+/* The boolean before an entry of a list, or behind the last one. */
 static bool
 put_mark(struct case_parser *p, size_t follows)
 {
@@ -328,7 +329,7 @@ put_before(struct case_parser *p, size_t size UNUSED)
 	return case_add_u32(p, 1) && put_members(p, wcc_attr, nitems(wcc_attr));
 }
 
-/* "none", or attributes before the call, whatever they were, and after it. */
+/* "none", or any attributes before the call and these after it. */
 static bool
 put_wcc(struct case_parser *p, size_t size)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Serving an export whose filesystem has handles allocates nothing, so nothing
- * can fail there. Elsewhere (the player export) the Nth allocation of a
- * scripted session fails, for every N, once alone and once with all that
- * follow: a request may be refused, but the server lives, the next request is
- * served, and nothing stays behind. Own malloc, calloc and
- * realloc count and fail; glibc's do the work.
+ * Serving allocates nothing if the export's filesystem has handles, so nothing
+ * can fail there. On other filesystems (the player export) the Nth allocation
+ * of a scripted session fails, for every N, once alone and once with all later
+ * ones. A call may be refused, but the server goes on, serves the next call and
+ * leaks nothing. The program's own malloc, calloc and realloc count and fail;
+ * glibc's do the work.
  * Links: nfsd
  * Runs in: tests.
  */
@@ -148,7 +148,7 @@ look_up(struct xdr_out *x, const char *name)
 	(void)run3(NFSPROC3_LOOKUP, x);
 }
 
-/* As a player says it: UTF-16LE. */
+/* The name in UTF-16LE, as a player sends it. */
 static void
 look_up_16(struct xdr_out *x, const char *name)
 {
@@ -198,7 +198,7 @@ static const struct step player_steps[] = {
 	{ NULL, NULL },
 };
 
-/* Whatever is refused is refused. */
+/* The status of a step does not matter: it may be refused. */
 static void
 session(const struct step *step)
 {
@@ -269,9 +269,9 @@ fail_each(unsigned long total, bool all)
 		}
 	after = mallinfo2();
 	ok(bad == 0, "each of %lu allocations fails%s: served afterwards",
-	    total, all ? ", with all behind it" : "");
+	    total, all ? ", and all later ones" : "");
 	ok(after.uordblks < before.uordblks + STAYS_MAX,
-	    "nothing stays behind: %zu -> %zu bytes", before.uordblks,
+	    "no memory is leaked: %zu -> %zu bytes", before.uordblks,
 	    after.uordblks);
 }
 
@@ -286,9 +286,9 @@ main(void)
 	}
 	plan(NO_PLAN);
 	ok(count_allocations(plain_steps) == 0,
-	    "where the filesystem has handles nothing is allocated");
+	    "nothing is allocated if the filesystem has handles");
 	total = count_allocations(player_steps);
-	ok(total > 0, "elsewhere the session allocates");
+	ok(total > 0, "the session allocates on other filesystems");
 	fail_each(total, false);
 	fail_each(total, true);
 	done_testing();

@@ -30,10 +30,10 @@ static const char *const tree[] = { "a", "b", "m", "a/sub", "m/Contents",
 #define NDIRS 5
 static struct fh_keys keys;
 static struct seal_export seals[NEXPORTS];
-static struct fh forbidden[NEXPORTS]; /* the file beside, in each of them */
+static struct fh forbidden[NEXPORTS]; /* the file outside, for each export */
 static struct mount_state state;
 
-/* What the worker asks of its parent. */
+/* Answers the worker's question to its parent, in this process. */
 static bool
 seal(const struct export *e, enum export_names how, int fd, const char *below,
     struct fh *fh)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A whole mountd in one process on a scratch directory, with the parent's seal
- * and without the processes between: exports a, b and m, which is for players;
- * a/sub/file, m/Contents; and beside them a file that nobody may get.
+ * mountd in one process on a scratch directory: the worker's code calls the
+ * parent's seal directly. The exports are a (with sub/file), b and m (for
+ * players, with Contents). Beside them is a file that no client may get.
  * Runs in: fuzzers.
  */
 #ifndef MOUNT_FIXTURE_H
@@ -13,9 +13,9 @@
 #include "handle/fhandle.h"
 #include "rpc/server.h"
 
-/* Once; the directory is removed when the program ends. */
+/* Call it once. The directory is removed when the program ends. */
 struct rpc_server *mount_fixture_new(void);
-/* Is it a good handle of one of the exports, and not of the file beside? */
+/* Is this a valid handle of an export, and not of the file outside? */
 bool mount_fixture_gave(const struct fh *);
 
 #endif

@@ -51,7 +51,7 @@ begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 	return AUTH_OK;
 }
 
-/* Root again, whoever the last caller was. */
+/* Becomes root again: the last call may have acted as another user. */
 static void
 be_yourself(void)
 {
@@ -299,7 +299,7 @@ remove_doomed(struct nfs_fixture *f)
 	be_yourself();
 	if (unlinkat(f->dir, "doomed", 0) == -1)
 		err(1, "fixture: doomed");
-	/* Lets the door find out. */
+	/* So that the door finds it removed and drops it. */
 	xdr_out_init(&out, args, sizeof(args));
 	xdr_put_opaque(&out, f->gone.bytes, FH_SIZE);
 	in = nfs_fixture_call(f, 3, NFSPROC3_GETATTR, 0, args, out.len);

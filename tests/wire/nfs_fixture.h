@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A whole NFS server in one process on a scratch directory: tables, door and
- * broker are the real ones, only the processes between them are missing. What
- * is in the directory:
+ * An NFS server in one process on a scratch directory. Tables, door and broker
+ * are nfsd's own; only the separate processes are missing. The directory holds:
  *
  *   hello   0644 "hello, tern\n"        link    -> hello
  *   sub/    a, b, c of one byte         empty/  nothing
  *   fifo    0600                        big     5 GiB, a hole
  *   large   20000 times "x"             secret  0600
- *   locked/ 0700                        open/   01777, for everybody
+ *   locked/ 0700                        open/   01777
  *   mine    0644, of user 1000 (when run by root)
  *
  * The export is 127.0.0.0/8(rw,insecure,no_root_squash). Words of setup: ro,
@@ -25,7 +24,7 @@
 
 struct nfs_fixture;
 
-/* NULL: cannot be had here (setup users, not as root). */
+/* Returns NULL if the setup is impossible here (users, but not root). */
 struct nfs_fixture *nfs_fixture_new(const char *setup);
 void nfs_fixture_free(struct nfs_fixture *);
 struct rpc_server *nfs_fixture_server(struct nfs_fixture *);
@@ -39,12 +38,13 @@ int nfs_fixture_dir(const struct nfs_fixture *);
  */
 struct fh nfs_fixture_handle(struct nfs_fixture *, const char *name);
 
-/* Listings that were answered from memory so far. */
+/* The number of listings that were answered from memory so far. */
 uint64_t nfs_fixture_recalled(struct nfs_fixture *);
 
 /*
  * Calls a procedure of the server as uid with these arguments. The cursor
- * covers the results, until the next call; failed when there are none.
+ * covers the results and is valid until the next call. It has failed if there
+ * are no results.
  */
 struct xdr_in nfs_fixture_call(struct nfs_fixture *, uint32_t vers,
     uint32_t proc, uint32_t uid, const void *args, size_t len);

@@ -108,7 +108,7 @@ do_read(const struct nfs_model *m, size_t at, size_t len, bool v2)
 		eof = xdr_get_bool(&in);
 	}
 	data = xdr_get_opaque(&in, sizeof(image));
-	/* A datagram may carry less than was asked for, never none of it. */
+	/* A datagram may carry less than asked for, but not 0. */
 	if (in.failed || data.len > want || (want > 0 && data.len == 0) ||
 	    (v2 && data.len != want))
 		return false;
@@ -214,7 +214,7 @@ one(const struct nfs_model *m)
 	case 5:
 	case 6:
 	case 7:
-		/* Version 2 is stable: seldom, or the disk decides. */
+		/* Stable writes are rare: else the disk would set the pace. */
 		return do_write(m, at, len, v2 && random() % 64 == 0);
 	default:
 		return do_read(m, at, len, v2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A server against a model of it: random operations, each with the answer the
- * model expects. Knows only how to make a call, so the server may be in this
- * process or at the other end of a socket.
+ * Compares a server with a model of it: random operations, each with the answer
+ * that the model expects. The model only makes calls, so the server may be in
+ * this process or behind a socket.
  * Runs in: tests.
  */
 #ifndef NFS_MODEL_H
@@ -24,14 +24,14 @@ struct nfs_model {
 
 /*
  * Reads, writes, cuts and commits one file in both versions (as fsx does) and
- * compares with memory. The number of operations done before the first
- * difference, which is said by diag().
+ * compares with memory. Returns the number of operations before the first
+ * difference, which diag() describes.
  */
 unsigned int nfs_model_data(const struct nfs_model *, unsigned int ops);
 /*
- * Makes, links, renames and removes in one directory, doing the same with
- * system calls in the local directory beside, and compares every status and at
- * the end the trees.
+ * Makes, links, renames and removes names in one directory. Does the same with
+ * system calls in the local directory beside. Compares every status, and the
+ * trees at the end.
  */
 unsigned int nfs_model_names(const struct nfs_model *, int beside,
     unsigned int ops);

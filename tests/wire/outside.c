@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "outside.h"
 
-static const char secret[] = "lies beside the exports, for nobody";
+static const char secret[] = "outside the exports, for no client";
 static struct {
 	int fd;
 	struct timespec changed;
@@ -26,7 +26,7 @@ changed(int fd)
 
 	if (fstat(fd, &st) == -1)
 		err(1, "outside");
-	return st.st_ctim; /* content, mode, owner, links, names in it */
+	return st.st_ctim; /* content, mode, owner, links, names */
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A file beside the exports, open to everybody: only where it lies protects it.
+ * A file beside the exports with mode 0666: only its place protects it.
  * Runs in: fuzzers.
  */
 #ifndef OUTSIDE_H
@@ -11,9 +11,9 @@
 
 /* Puts "outside" into the directory above dir; forgets an earlier one. */
 void outside_put(int dir);
-/* Is it, and the directory it lies in, as it was? */
+/* Are the file and its directory unchanged? */
 bool outside_is_whole(void);
-/* Is what it says somewhere in these bytes? */
+/* Do these bytes contain the text of the file? */
 bool outside_is_in(const void *, size_t);
 
 #endif

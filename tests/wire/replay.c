@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Replaying vectors: see replay.h. One process, no threads: the server's loop
- * is turned until the client end of the socket has what it waits for.
+ * Replaying vectors: see replay.h. One process without threads: the server's
+ * loop runs until the client's end of the socket has the reply.
  * Runs in: tests.
  */
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ static struct wire_case wc;
 static uint8_t got[REPLAY_REPLY_MAX];
 static const char *const answers[] = { "a reply", "nothing", "a hangup" };
 
-/* A fresh server, and values for the names that are known; or NULL. */
+/* Makes a fresh server and sets the known names. NULL: cannot be made here. */
 static struct rpc_server *
 begin(void)
 {
@@ -49,7 +49,7 @@ begin(void)
 	return server;
 }
 
-/* Says that a case has to be left out here. */
+/* Skips the case if its server cannot be made here. */
 static bool
 is_missing(const struct rpc_server *server, const char *name)
 {
@@ -83,7 +83,7 @@ in_memory(struct rpc_server *server, const struct case_exchange *ex,
 	enum rpc_verdict verdict;
 	uint8_t *copy;
 
-	/* Exactly as long as it is, so that a sanitizer sees the end. */
+	/* A copy of exactly this length, so that a sanitizer sees overruns. */
 	copy = malloc(len == 0 ? 1 : len);
 	if (copy == NULL)
 		err(1, "replay");
@@ -104,7 +104,7 @@ now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Turns the server's loop until fd is readable. */
+/* Runs the server's loop until fd is readable. */
 static bool
 readable(struct event_base *base, int fd)
 {
@@ -120,7 +120,7 @@ readable(struct event_base *base, int fd)
 	return false;
 }
 
-/* A call whose answer shows that the one before got none. */
+/* A call whose reply proves that the call before it got none. */
 static size_t
 put_marker(uint8_t out[RPC_HEADER_MIN])
 {
@@ -233,7 +233,7 @@ explain(const struct case_exchange *ex, const char *how, enum outcome o,
 		    got[i + 2], got[i + 3]);
 }
 
-/* Is this the answer the case wants? */
+/* Is this the reply that the case expects? */
 static bool
 judge(const struct case_exchange *ex, const char *how, enum outcome o,
     size_t gotlen)
@@ -248,7 +248,7 @@ judge(const struct case_exchange *ex, const char *how, enum outcome o,
 	return false;
 }
 
-/* Does the reply in got answer this call with what its RFC gives it? */
+/* Does the reply have the shape that the RFC gives to this call? */
 static bool
 has_shape(const uint8_t *msg, size_t len, size_t gotlen)
 {
@@ -266,7 +266,7 @@ has_shape(const uint8_t *msg, size_t len, size_t gotlen)
 	return reply_is_whole(got, gotlen, reply_shape_find(prog, vers, proc));
 }
 
-/* Any answer is a whole RPC reply with the call's xid. */
+/* Is there no reply, or one whole RPC reply with the call's xid? */
 static bool
 is_sane(const uint8_t *msg, size_t len, enum outcome o, size_t gotlen)
 {
@@ -285,7 +285,7 @@ is_success(enum outcome o, size_t gotlen)
 	    memcmp(got + 8, zeros, 4) == 0 && memcmp(got + 20, zeros, 4) == 0;
 }
 
-/* Every prefix of the call: refused, or at least answered sanely. */
+/* Every prefix of the call is refused, or at least answered well-formed. */
 static bool
 try_prefixes(struct rpc_server *server, const struct case_exchange *ex)
 {
@@ -304,7 +304,7 @@ try_prefixes(struct rpc_server *server, const struct case_exchange *ex)
 	return true;
 }
 
-/* Every flipped bit: the server goes on, whatever it answers. */
+/* Flips every bit. Any well-formed reply will do; the server must go on. */
 static bool
 try_flips(struct rpc_server *server, struct case_exchange *ex)
 {
@@ -398,7 +398,7 @@ listening(int type, struct sockaddr_in *sin)
 	return fd;
 }
 
-/* A connected client socket, from a low port where that is possible. */
+/* A connected client socket, from a port below 1024 if permitted. */
 static int
 client(int type, const struct sockaddr_in *to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Replays the vectors of a server: in memory, over UDP, over TCP; with every
- * prefix and every flipped bit. Also demands a vector for every row.
- * A program per daemon supplies the server and the surroundings:
+ * prefix and every flipped bit. A row without a vector fails. A program per
+ * daemon supplies the server and its surroundings:
  *
  *	main() { return replay_main(&fixture); }
  *
@@ -18,15 +18,16 @@ struct replay_fixture {
 	const struct rpc_prog *const *progs;
 	size_t nprogs;
 	/*
-	 * A server in a known state, for one run of one case; setup is the
-	 * text after "setup" in the case, or "". Without file threads: the
-	 * operations may wait. NULL: cannot be had here, the case is skipped.
+	 * Makes a server in a known state, for one run of one case. setup is
+	 * the text after "setup" in the case, or "". The server has no file
+	 * threads: operations may block. NULL: impossible here, the case is
+	 * skipped.
 	 */
 	struct rpc_server *(*begin)(const char *setup);
 	void (*end)(struct rpc_server *);
 	const struct rpc_limits *limits; /* NULL: the defaults */
 	bool no_rfc; /* else replies must have their shape: reply_shape.h */
-	/* Names that cases may use from the start; value fills len bytes. */
+	/* Names that cases may use from the start. value() fills len bytes. */
 	const struct case_known *known;
 	void (*value)(const char *name, uint8_t *bytes, size_t len);
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Vectors of MOUNT. Links: mountd
- * The exports are those below, by the word after "setup"; the handle of the
- * n-th export (by path) is 32 bytes a0 + 2n, for players a1 + 2n; of anything
- * below an export 32 bytes 5e. Each export is a directory with "sub", "file",
- * "link" (to sub) and "pipe"; /srv/gone is not there.
+ * The word after "setup" chooses one of the lists of exports below. The handle
+ * of the n-th export (by path) is 32 bytes a0 + 2n, for players a1 + 2n. The
+ * handle of any file below an export is 32 bytes 5e. Each export is a directory
+ * with "sub", "file", "link" (to sub) and "pipe"; /srv/gone does not exist.
  * Runs in: tests.
  */
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Vectors of NFS versions 2 and 3 against the real tables, door and broker on
- * a scratch directory; nfs_fixture.h says what is in it. Cases know these
- * handles: $root $other $player $playempty (the players' first 12 bytes) $gone
- * $forged $file, and by their names the files of the directory.
+ * Vectors of NFS versions 2 and 3 against nfsd's tables, door and broker on a
+ * scratch directory, which nfs_fixture.h describes. Cases may use these
+ * handles: $root $other $player $playempty (of the players' the first 12 bytes)
+ * $gone $forged $file, and the files of the directory by name.
  * Links: nfsd
  * Runs in: tests.
  */

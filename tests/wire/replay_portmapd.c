@@ -4,7 +4,7 @@
  *
  * Words of setup, in any number and order:
  *	register, compat	calls come through that socket (else the network)
- *	set:PROG/VERS/NETID/UADDR	root has registered this for good
+ *	set:PROG/VERS/NETID/UADDR	root has registered this
  * The vectors of version 2 are in pmap2, of 3 and 4 in rpcb3 and rpcb4.
  * Runs in: tests.
  */
@@ -18,7 +18,7 @@
 
 #define WORD_MAX 256
 
-/* The same program under two names, for the folders. */
+/* The same program under two names: its vectors are in three folders. */
 static const struct rpc_vers pmap_vers[] = {
 	{ 2, PMAP2_PROCS, pmap2_procs },
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The text form of wire vectors: each word says the same as its bytes, and what
- * cannot be read is refused with its line and what was expected there.
+ * The text form of wire vectors: each word gives the same bytes as its
+ * hexadecimal form. A case that cannot be read is refused with the line and
+ * what was expected there.
  * Runs in: test program.
  */
 #include <stdio.h>
@@ -54,7 +55,7 @@ static const struct {
 	    PMAP("0") ACCEPTED
 	    "call\n\t00000002 00000000 00000002 u32:100000 u32:3 u32:6 00*16\n"
 	    "reply\n\t00000002 00000001 00*16 any:4\n",
-	    "calls are numbered; no status where there is none" },
+	    "calls are numbered; a reply without a status has none" },
 	{ "call nfs3 NULL\nreply hangup\n", NFS3("0") "reply hangup\n",
 	    "a hangup" },
 	{ NFS3("1") "\tfh $root\nreply STALE\n",
@@ -93,13 +94,13 @@ static const struct {
 	{ "call nfs3 LOOKUP\nreply ok\n\tpost lnk size 3\n\tpost none\n",
 	    NFS3("3") DONE
 	    "\tu32:1 u32:5 any:4 any:12 u64:3 any:8 00*8 any:40\n\tu32:0\n",
-	    "attributes that may be there" },
+	    "optional attributes" },
 	{ "call nfs3 REMOVE\nreply ok\n\twcc dir\n",
 	    NFS3("12") DONE "\tu32:1 any:24 u32:1 u32:2 any:4 " NO_ATTR,
 	    "weak cache data" },
 	{ "call nfs3 REMOVE\nreply IO\n\twcc none\n",
 	    NFS3("12") ACCEPTED "\tu32:5 u32:0 u32:0\n",
-	    "weak cache data that is not there" },
+	    "absent weak cache data" },
 	{ "call nfs3 REMOVE\nreply ok\n\tbefore none post dir\n"
 	    "\tbefore any post none\n\tbefore size 5\n",
 	    NFS3("12") DONE "\tu32:0 u32:1 u32:2 any:4 " NO_ATTR
@@ -119,7 +120,7 @@ static const struct {
 	    "reply ok\n\tpostfh $f=32 postfh none\n",
 	    NFS3("8") "\tu32:2 01234567 89abcdef\n" DONE
 	    "\tu32:1 u32:32 $f=32 u32:0\n",
-	    "symbols; a handle that may be there" },
+	    "symbols; an optional handle" },
 	{ "call nfs3 MKNOD\n\ttype blk device 1 3 offset -1 offset true\n"
 	    "reply ok\n",
 	    NFS3("11") "\tu32:3 u32:1 u32:3 ff*8 u64:1\n" DONE,
@@ -270,7 +271,7 @@ check_refused(const char *text, unsigned int line, const char *why)
 	cmp_ok(at, "==", line, "the line");
 }
 
-/* A line and a name with one byte too many, and as many names as fit. */
+/* A line and a name that are one byte too long. */
 static void
 check_limits(void)
 {
@@ -286,7 +287,7 @@ check_limits(void)
 	like(words.why, "^name too long: ", "with the name");
 }
 
-/* A byte is known by the line it is from. */
+/* Each byte knows the line of the case that it is from. */
 static void
 check_lines(void)
 {
@@ -316,7 +317,7 @@ check_directives(void)
 		words.over == (CASE_MEMORY | CASE_UDP | CASE_TCP) &&
 		words.prefixes_refused && words.flips &&
 		words.exchanges[0].from.port == 700,
-	    "what they are otherwise");
+	    "the defaults");
 }
 
 int

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * SETATTR of modes where the kernel has no chmod of an O_PATH descriptor
- * (before Linux 6.6), and where it has one. Attributes of calls that arrived
- * together.
+ * SETATTR of modes with and without a kernel that can chmod an O_PATH
+ * descriptor (Linux 6.6 can). Attributes are current after a local change.
  * Links: nfsd
  * Runs in: test program.
  */
@@ -52,7 +51,10 @@ set_mode(struct nfs_fixture *f, const char *handle, const char *name,
 	    (st.st_mode & 07777) == mode;
 }
 
-/* Files (also unreadable ones) and directories; the number that failed. */
+/*
+ * Sets modes of files, unreadable ones too, and of directories. Returns the
+ * number of failures.
+ */
 static int
 set_modes(void)
 {
@@ -80,7 +82,7 @@ set_modes_without_call(void)
 	return set_modes();
 }
 
-/* The mode that GETATTR tells. */
+/* The mode in a reply to GETATTR. */
 static uint32_t
 told_mode(struct nfs_fixture *f)
 {
@@ -105,13 +107,13 @@ test_current(void)
 	int dir = nfs_fixture_dir(f);
 
 	ok(fchmodat(dir, "hello", 0600, 0) == 0 && told_mode(f) == 0600,
-	    "the mode");
+	    "GETATTR gets the mode");
 	ok(fchmodat(dir, "hello", 0604, 0) == 0 && told_mode(f) == 0604,
-	    "the next call sees the next mode");
+	    "GETATTR after a local chmod gets the new mode");
 	nfs_fixture_free(f);
 }
 
-/* In a child: the server remembers what the kernel can. */
+/* Runs in a child, since the server remembers what the kernel can do. */
 static int
 in_child(int (*test)(void))
 {
@@ -131,10 +133,11 @@ main(void)
 	int failed;
 
 	plan(NO_PLAN);
-	cmp_ok(in_child(set_modes), "==", 0, "modes of files and directories");
+	cmp_ok(in_child(set_modes), "==", 0,
+	    "SETATTR sets modes of files and directories");
 	failed = in_child(set_modes_without_call);
-	skip(failed == 100, 1, "no filter to be had here");
-	cmp_ok(failed, "==", 0, "the same on Linux before 6.6");
+	skip(failed == 100, 1, "seccomp filters are not available");
+	cmp_ok(failed, "==", 0, "SETATTR sets them on Linux before 6.6 too");
 	end_skip;
 	test_current();
 	done_testing();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Listings: every entry once, in replies no larger than asked for, while
- * others make and remove entries; in both versions, on a filesystem whose
- * positions are hashes (ext4, where /tmp is one) and in memory.
+ * Listings show every entry once, in replies no larger than the client asked
+ * for, while other processes make and remove entries. Both versions are tested,
+ * on a filesystem whose positions are hashes (ext4, if /tmp is one) and on
+ * tmpfs.
  * Links: nfsd
  * Runs in: test program.
  */
@@ -57,7 +58,7 @@ put_args(struct xdr_out *out, const struct listing *l)
 	xdr_put_u32(out, l->count);
 }
 
-/* Counts a name; false when it is neither ours nor a dot. */
+/* Counts a name. Clears sane if the test did not make it. */
 static void
 see(struct listing *l, struct slice name)
 {
@@ -109,7 +110,7 @@ get_entry(struct listing *l, struct xdr_in *in)
 	l->got++;
 }
 
-/* One call; false at the end or after an error. */
+/* One call. Returns false at the end or after an error. */
 static bool
 go_on(struct listing *l)
 {
@@ -215,7 +216,7 @@ test_whole(struct nfs_fixture *f, uint32_t vers, uint32_t proc, uint32_t count,
 		    "every entry has a handle and attributes");
 }
 
-/* Lists all; how often it saw a number. */
+/* Lists the directory. Returns how often it saw the number. */
 static unsigned int
 sightings(struct nfs_fixture *f, unsigned int number)
 {
@@ -226,7 +227,10 @@ sightings(struct nfs_fixture *f, unsigned int number)
 	return l.status == NFS_OK && l.eof ? seen[number] : UINT32_MAX;
 }
 
-/* Until a change can be told by ctime: only then entries are remembered. */
+/*
+ * Waits until the next change must change the ctime: only then is a listing
+ * cached.
+ */
 static void
 wait_settled(int dir)
 {
@@ -237,7 +241,7 @@ wait_settled(int dir)
 	while (!door_settled(&st.st_ctim));
 }
 
-/* Lists it twice, unchanged: the second time from memory. */
+/* Lists the unchanged directory twice: the second time from the cache. */
 static unsigned int
 sightings_twice(struct nfs_fixture *f, int dir, unsigned int number)
 {
@@ -253,7 +257,7 @@ sightings_twice(struct nfs_fixture *f, int dir, unsigned int number)
 	return first;
 }
 
-/* What is remembered of a directory is forgotten when it changes. */
+/* A change of a directory invalidates its cached listing. */
 static void
 test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
 {
@@ -278,7 +282,7 @@ test_remembered(struct nfs_fixture *f, int dir, unsigned int n)
 	cmp_ok(wrong_ones, "==", 0, "changes are seen at once, %u entries", n);
 }
 
-/* Who may not list it gets nothing from what others made us remember. */
+/* A caller without permission gets nothing from the cache either. */
 static void
 test_guarded(struct nfs_fixture *f, int dir)
 {
@@ -290,11 +294,11 @@ test_guarded(struct nfs_fixture *f, int dir)
 	l.uid = 1000;
 	(void)go_on(&l);
 	cmp_ok(l.status, "==", NFSERR_ACCES,
-	    "it is remembered for no stranger");
+	    "a cached listing is refused to a caller without permission");
 	(void)fchmod(dir, 0777);
 }
 
-/* rm -r: what was listed is removed before the next call. */
+/* As rm -r: the entries of a reply are removed before the next call. */
 static void
 test_remove(struct nfs_fixture *f, uint32_t vers, unsigned int n)
 {
@@ -315,8 +319,8 @@ test_remove(struct nfs_fixture *f, uint32_t vers, unsigned int n)
 }
 
 /*
- * Entries below n stay; those above come and go between the calls, some of
- * them the ones a cookie points behind.
+ * Entries below n stay. Those above come and go between the calls, and among
+ * them are entries that a cookie points behind.
  */
 static void
 test_busy(struct nfs_fixture *f, uint32_t vers, uint32_t count, unsigned int n)
@@ -342,7 +346,7 @@ test_busy(struct nfs_fixture *f, uint32_t vers, uint32_t count, unsigned int n)
 	    "each of %u entries that stayed was seen once", n);
 	for (i = 0, k = 0; i < NAMES_MAX; i++)
 		k += seen[i] > 1;
-	cmp_ok(k, "==", 0, "none twice, of the others either");
+	cmp_ok(k, "==", 0, "none of the others was seen twice");
 	for (i = n; i < next; i++)
 		discard(dir, i);
 	(void)close(dir);
@@ -365,10 +369,11 @@ test_sizes(struct nfs_fixture *f)
 		n += l.status == NFS_OK ? l.got == 0 || l.most > count :
 					  l.status != NFSERR_TOOSMALL;
 	}
-	cmp_ok(n, "==", 0, "every count from 0 to 699 holds or is too small");
+	cmp_ok(n, "==", 0,
+	    "every count from 0 to 699 is kept or gets TOOSMALL");
 }
 
-/* A handle from READDIRPLUS is a handle. */
+/* A handle from READDIRPLUS is valid. */
 static void
 test_handle(struct nfs_fixture *f)
 {
@@ -381,12 +386,13 @@ test_handle(struct nfs_fixture *f)
 	xdr_out_init(&out, args, sizeof(args));
 	xdr_put_opaque(&out, l.last.bytes, FH_SIZE);
 	in = nfs_fixture_call(f, 3, NFSPROC3_GETATTR, 0, args, out.len);
-	cmp_ok(xdr_get_u32(&in), "==", NFS_OK, "GETATTR by such a handle");
+	cmp_ok(xdr_get_u32(&in), "==", NFS_OK,
+	    "GETATTR of a handle from READDIRPLUS");
 	xdr_get_fixed(&in, skipped, sizeof(skipped));
 	cmp_ok(xdr_get_u64(&in), "==", l.last_id, "is of the same file");
 }
 
-/* LOOKUP of a name; the number of the file it found, 0: none. */
+/* LOOKUP of a name. Returns the inode number of the file, or 0. */
 static uint64_t
 look_up(struct nfs_fixture *f, const struct fh *dir, const char *name)
 {
@@ -411,7 +417,7 @@ look_up(struct nfs_fixture *f, const struct fh *dir, const char *name)
 	return xdr_get_u64(&in);
 }
 
-/* Names one by one, in no order, while some come to mean other files. */
+/* Looks names up in random order while some of them change to other files. */
 static void
 test_lookups(struct nfs_fixture *f, int dir, unsigned int n)
 {
@@ -432,8 +438,10 @@ test_lookups(struct nfs_fixture *f, int dir, unsigned int n)
 		wrong_ones += fstatat(dir, name, &st, 0) == -1 ||
 		    look_up(f, &fh, name) != st.st_ino;
 	}
-	cmp_ok(wrong_ones, "==", 0, "LOOKUP of %u names, some new", n);
-	ok(look_up(f, &fh, "n9999999") == 0, "and of none that is not there");
+	cmp_ok(wrong_ones, "==", 0,
+	    "LOOKUP of %u names finds the current files", n);
+	ok(look_up(f, &fh, "n9999999") == 0,
+	    "LOOKUP of a missing name finds none");
 }
 
 static void

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the kernel may answer and seldom does: for each system call that an
- * operation makes, several errors are injected (by a filter, in a child), and
- * the client must be told so; data that did not reach the disk is never said to
- * be there.
+ * Rare errors of the kernel. A filter in a child makes each system call of an
+ * operation fail with several errors, and the client must get the matching
+ * status. A reply never says that data is on disk if it is not.
  * Links: nfsd
  * Runs in: test program.
  */
@@ -22,7 +21,7 @@
 #include "tap.h"
 
 #define NR_FCHMODAT2 452
-#define NO_FILTER    250 /* exit status: cannot be tested here */
+#define NO_FILTER    250 /* exit status: no filter here */
 
 static struct nfs_fixture *f;
 static uint8_t args[256];
@@ -231,7 +230,7 @@ run(size_t row)
 	return in.failed ? UINT32_MAX : status;
 }
 
-/* In a child. 0: the client was told the truth. */
+/* Runs in a child. Returns 0 if the client got the right status. */
 static int
 fault(size_t row, int error)
 {
@@ -245,7 +244,7 @@ fault(size_t row, int error)
 	return run(row) == want ? 0 : 1;
 }
 
-/* The verifier of a write; 0 when there is none. */
+/* The verifier in the reply to a WRITE, or 0. */
 static uint64_t
 verifier(void)
 {
@@ -262,7 +261,7 @@ verifier(void)
 	return xdr_get_u64(&in);
 }
 
-/* A failed COMMIT is IO, and the verifier is another from then on. */
+/* A failed COMMIT gets IO, and the verifier changes. */
 static int
 lost_data(size_t row UNUSED, int error UNUSED)
 {
@@ -278,7 +277,10 @@ lost_data(size_t row UNUSED, int error UNUSED)
 	return verifier() == before ? 4 : 0;
 }
 
-/* A stable write that could not even begin: nobody has to write again. */
+/*
+ * A stable write that was refused at once. No data is lost, so no client must
+ * write again.
+ */
 static int
 refused_write(size_t row UNUSED, int error UNUSED)
 {
@@ -325,16 +327,17 @@ main(void)
 			f = nfs_fixture_new("");
 			got = in_child(fault, i, errors[k]);
 			nfs_fixture_free(f);
-			skip(got == NO_FILTER, 1, "no filter to be had here");
-			cmp_ok(got, "==", 0, "%s: %s is told", rows[i].name,
-			    strerror(errors[k]));
+			skip(got == NO_FILTER, 1,
+			    "seccomp filters are not available");
+			cmp_ok(got, "==", 0, "%s: the client gets %s",
+			    rows[i].name, strerror(errors[k]));
 			end_skip;
 		}
 	f = nfs_fixture_new("");
 	cmp_ok(in_child(refused_write, 0, 0), "==", 0,
 	    "a stable WRITE that is refused does not change the verifier");
 	cmp_ok(in_child(lost_data, 0, 0), "==", 0,
-	    "a failed COMMIT is IO and changes the verifier");
+	    "a failed COMMIT gets IO and changes the verifier");
 	nfs_fixture_free(f);
 	done_testing();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * 100,000 random operations on one file and as many names, against a model;
- * and what large transfers, holes and short files do.
+ * 100,000 random operations on one file, and as many on names, against a model.
+ * Large transfers, holes and short files.
  * Links: nfsd
  * Runs in: test program.
  */
@@ -101,13 +101,15 @@ test_large(void)
 		memcmp(s.data, data, sizeof(data)) == 0,
 	    "reads it back at once, to the end");
 	s = read_at(f, &fh, 0, UINT32_MAX, &eof);
-	ok(s.len == sizeof(data) && !eof, "more than 1 MiB is cut to it");
+	ok(s.len == sizeof(data) && !eof,
+	    "a READ of more than 1 MiB gets 1 MiB");
 	in = write_at(f, &fh, UINT64_C(1) << 40, data, 5);
 	cmp_ok(xdr_get_u32(&in), "==", NFS_OK, "writes behind a terabyte");
 	s = read_at(f, &fh, UINT64_C(1) << 39, 4096, &eof);
-	ok(s.len == 4096 && !eof && s.data[0] == 0, "before it is a hole");
+	ok(s.len == 4096 && !eof && s.data[0] == 0,
+	    "reads zeros from the hole before it");
 	s = read_at(f, &fh, (UINT64_C(1) << 40) + 4, 100, &eof);
-	ok(s.len == 1 && eof && s.data[0] == data[4], "and a last byte");
+	ok(s.len == 1 && eof && s.data[0] == data[4], "reads the last byte");
 	nfs_fixture_free(f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The judge of replies is judged: what it must take, and what not.
+ * The checker of replies: which replies it accepts and which it refuses.
  * Runs in: test program.
  */
 #include <string.h>
@@ -55,7 +55,7 @@ static const struct {
 	{ ROW(ZERO ZERO ZERO "\0\0\0\2" ONE ONE), NULL, true, "PROG_MISMATCH" },
 	{ ROW(ZERO ZERO ZERO "\0\0\0\2"), NULL, false, "PROG_MISMATCH without versions" },
 	{ ROW(ZERO ZERO ZERO "\0\0\0\4" ONE), &word, false, "GARBAGE_ARGS with results" },
-	{ ROW(ZERO ZERO ZERO "\0\0\0\6"), NULL, false, "no such accept status" },
+	{ ROW(ZERO ZERO ZERO "\0\0\0\6"), NULL, false, "an unknown accept status" },
 	{ ROW(ONE ZERO ONE ONE), NULL, true, "RPC_MISMATCH" },
 	{ ROW(ONE ONE ONE), NULL, true, "AUTH_ERROR" },
 	{ ROW(ONE ONE), NULL, false, "AUTH_ERROR without a reason" },

@@ -6,9 +6,11 @@
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 #define nitems(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -20,6 +22,17 @@ static inline bool
 same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Closes a descriptor, unless it is -1, on the way out of a failure. */
+static inline void
+close_keep_errno(int fd)
+{
+	int saved = errno;
+
+	if (fd != -1)
+		close(fd);
+	errno = saved;
 }
 
 #endif

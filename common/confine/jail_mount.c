@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "confine/jail_mount.h"
 
 #define JAIL_FLAGS                                                             \
@@ -67,7 +68,7 @@ jail_mount_clone(const char *path, bool read_only)
 	unsigned int flags =
 	    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 	bool submounts = false;
-	int fd, tree, saved;
+	int fd, tree;
 
 	fd = jail_path_open(path);
 	if (fd == -1)
@@ -78,16 +79,13 @@ jail_mount_clone(const char *path, bool read_only)
 		submounts = true;
 		tree = open_tree(fd, "", flags | AT_RECURSIVE);
 	}
-	saved = errno;
-	(void)close(fd);
+	close_keep_errno(fd);
 	if (tree != -1 &&
 	    set_flags(tree, JAIL_FLAGS | (read_only ? MOUNT_ATTR_RDONLY : 0),
 		submounts) == -1) {
-		saved = errno;
-		(void)close(tree);
+		close_keep_errno(tree);
 		tree = -1;
 	}
-	errno = saved;
 	return tree;
 }
 

@@ -16,19 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "confine/jail_mount.h"
 
 #define LINKS_MAX 40 /* as the kernel */
 #define STEP	  (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
-static void
-close_keeping_errno(int fd)
-{
-	int saved = errno;
-
-	(void)close(fd);
-	errno = saved;
-}
 
 /* A walk: where it is, what is left, and the user whose links it took. */
 struct walk {
@@ -86,7 +78,7 @@ read_link(struct walk *w, const char *name, char *out, size_t size)
 		else
 			n = readlinkat(fd, "", out, size);
 	}
-	close_keeping_errno(fd);
+	close_keep_errno(fd);
 	return n;
 }
 
@@ -148,7 +140,7 @@ jail_path_open(const char *path)
 		next = openat(w.at, name, STEP);
 		if (next == -1 && errno == ENOTDIR && w.links++ < LINKS_MAX)
 			next = follow(&w, name);
-		close_keeping_errno(w.at);
+		close_keep_errno(w.at);
 		w.at = next;
 	}
 	if (w.at != -1 && is_astray(&w)) {

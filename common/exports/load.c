@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "exports/load.h"
 #include "exports/parse.h"
 
@@ -227,7 +228,7 @@ static int
 pack(const struct load *l)
 {
 	const struct packed head = { (uint32_t)l->len, (uint32_t)l->nnames };
-	int fd, saved;
+	int fd;
 
 	fd = memfd_create("exports", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd == -1)
@@ -238,9 +239,7 @@ pack(const struct load *l)
 	    fcntl(fd, F_ADD_SEALS,
 		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
 		return fd;
-	saved = errno;
-	close(fd);
-	errno = saved;
+	close_keep_errno(fd);
 	return -1;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "process/listen.h"
 #include "process/listen_owner.h"
 
@@ -67,7 +68,6 @@ open_socket(struct listen_socket *s, const struct addr *at, bool udp,
 {
 	struct sockaddr_storage ss;
 	socklen_t len = addr_to_sockaddr(at, at->family, &ss);
-	int saved;
 
 	s->fd = socket(at->family,
 	    (udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -80,9 +80,7 @@ open_socket(struct listen_socket *s, const struct addr *at, bool udp,
 	    bind(s->fd, (struct sockaddr *)&ss, len) == -1 ||
 	    (!udp && listen(s->fd, LISTEN_BACKLOG) == -1) ||
 	    describe(s) == -1) {
-		saved = errno;
-		(void)close(s->fd);
-		errno = saved;
+		close_keep_errno(s->fd);
 		return -1;
 	}
 	return 0;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/util.h"
 #include "rpc/client.h"
 #include "rpc/msg.h"
 #include "rpc/record.h"
@@ -190,7 +191,7 @@ int
 rpc_client_unix(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd, saved;
+	int fd;
 
 	if (strlcpy(un.sun_path, path, sizeof(un.sun_path)) >=
 	    sizeof(un.sun_path)) {
@@ -201,9 +202,7 @@ rpc_client_unix(const char *path)
 	if (fd == -1)
 		return -1;
 	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == -1) {
-		saved = errno;
-		close(fd);
-		errno = saved;
+		close_keep_errno(fd);
 		return -1;
 	}
 	return fd;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/name.h"
+#include "base/util.h"
 #include "mountd/worker/mount_table.h"
 
 static void
@@ -54,15 +55,6 @@ mount_table_new(struct exports *ex, const int *roots,
 			close_root(&x->list[i]);
 	}
 	return x;
-}
-
-static void
-close_keeping_errno(int fd)
-{
-	int saved = errno;
-
-	(void)close(fd);
-	errno = saved;
 }
 
 /* What kind of file, and on which mount of which filesystem. */
@@ -123,13 +115,13 @@ mount_table_open(const struct served_export *e, const char *below,
 			fd = openat(at, name, MOUNT_TABLE_OPEN);
 		}
 		if (at != e->root)
-			close_keeping_errno(at);
+			close_keep_errno(at);
 		if (fd == -1)
 			return -1;
 		below += len + (below[len] == '/');
 		if (look(fd, &sx) == -1 ||
 		    !is_step(&sx, &top, *below == '\0', crossmnt)) {
-			close_keeping_errno(fd);
+			close_keep_errno(fd);
 			return -1;
 		}
 		at = fd;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "nfsd/broker/channel.h"
 #include "nfsd/roles/acl.h"
 
@@ -154,13 +155,8 @@ open_source(const struct broker_channel *c, struct broker_source *s)
 static void
 close_source(struct broker_source *s)
 {
-	int saved = errno;
-
-	if (s->fd != -1)
-		close(s->fd);
-	if (s->found.dirfd != -1)
-		close(s->found.dirfd);
-	errno = saved;
+	close_keep_errno(s->fd);
+	close_keep_errno(s->found.dirfd);
 }
 
 /*

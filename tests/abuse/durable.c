@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 #include "rpc/xdr.h"
 
 #define BLOCKS	   128
@@ -93,11 +93,10 @@ static bool
 call(uint32_t proc, const struct xdr_out *args, struct xdr_in *res)
 {
 	static uint8_t buf[65536];
-	const char *why;
 	uint32_t status;
 
-	if (!rpc_client_call(&to, proc, args->base, args->len, buf, sizeof(buf),
-		res, &why))
+	if (rpc_client_call(&to, proc, args->base, args->len, buf, sizeof(buf),
+		res) != NULL)
 		return false;
 	status = xdr_get_u32(res);
 	if (status == 10008)

@@ -27,7 +27,7 @@
 #include "../wire/nfs_model.h"
 #include "base/addr.h"
 #include "base/util.h"
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 
 #define MOUNT_PROGRAM 100005
 #define MOUNT_MNT     1
@@ -85,8 +85,9 @@ insist(struct rpc_target *t, const struct addr *to, uint32_t proc,
 	for (;;) {
 		if (t->fd == -1)
 			dial(t, to);
-		if (rpc_client_call(t, proc, args, len, reply, sizeof(reply),
-			&in, &why)) {
+		why = rpc_client_call(t, proc, args, len, reply, sizeof(reply),
+		    &in);
+		if (why == NULL) {
 			copy = in;
 			if (t->prog == MOUNT_PROGRAM || t->vers == 2 ||
 			    xdr_get_u32(&copy) != NFSERR_JUKEBOX)

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "load.h"
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 
 #define SMALL	  4096 /* bytes in each of the 10,000 */
 #define CHUNK	  (1u << 20)
@@ -135,11 +135,12 @@ call(const struct rpc_target *to, uint32_t proc, const struct xdr_out *args,
     struct xdr_in *res, const char *what)
 {
 	static uint8_t buf[65536];
-	const char *why = NULL;
+	const char *why;
 	uint32_t status;
 
-	if (!rpc_client_call(to, proc, args->base, args->len, buf, sizeof(buf),
-		res, &why)) {
+	why = rpc_client_call(to, proc, args->base, args->len, buf, sizeof(buf),
+	    res);
+	if (why != NULL) {
 		warnx("%s: %s", what, why);
 		return false;
 	}

@@ -24,7 +24,7 @@
 #include "../wire/nfs_model.h"
 #include "base/addr.h"
 #include "base/util.h"
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 
 #define LATER_MAX      50
 #define LATER_MS       100
@@ -78,8 +78,9 @@ call_by(const struct rpc_target *by, uint32_t vers, uint32_t proc,
 
 	t.vers = vers;
 	xdr_in_init(&in, reply, 0);
-	if (!rpc_client_call(&t, proc, args, len, reply, sizeof(reply), &in,
-		&reason)) {
+	reason =
+	    rpc_client_call(&t, proc, args, len, reply, sizeof(reply), &in);
+	if (reason != NULL) {
 		warnx("version %u procedure %u: %s", vers, proc, reason);
 		in.failed = true;
 	}

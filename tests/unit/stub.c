@@ -18,7 +18,7 @@
 #include <event2/event.h>
 
 #include "base/util.h"
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 #include "rpc/msg.h"
 #include "rpc/pool.h"
 #include "rpc/reply_cache.h"
@@ -490,9 +490,10 @@ stub_call(int fd, bool stream, enum stub_proc proc, const void *args,
 
 	buf = malloc(STUB_DATA + 4096);
 	n = -1;
-	if (buf != NULL &&
-	    rpc_client_call(&t, proc, args, len, buf, STUB_DATA + 4096, &x,
-		why)) {
+	if (buf == NULL)
+		err(1, "stub: reply");
+	*why = rpc_client_call(&t, proc, args, len, buf, STUB_DATA + 4096, &x);
+	if (*why == NULL) {
 		n = (int)(x.left / 4);
 		while (max-- > 0 && x.left > 0)
 			*out++ = xdr_get_u32(&x);

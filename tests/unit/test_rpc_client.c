@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 #include "rpc/msg.h"
 #include "stub.h"
 #include "tap.h"
@@ -68,9 +68,8 @@ against(bool stream, const char *bytes, size_t len, bool close_it,
 	t.fd = pair[0];
 	s.fd = pair[1];
 	(void)pthread_create(&thread, NULL, play, &s);
-	if (rpc_client_call(&t, 1, (const uint8_t *)"args", 4, buf, sizeof(buf),
-		res, &why))
-		why = NULL;
+	why = rpc_client_call(&t, 1, (const uint8_t *)"args", 4, buf,
+	    sizeof(buf), res);
 	(void)pthread_join(thread, NULL);
 	close(pair[0]);
 	close(pair[1]);
@@ -141,16 +140,13 @@ test_sockets(void)
 	char longest[200];
 	uint8_t buf[64];
 	struct xdr_in res;
-	const char *why;
 
-	ok(!rpc_client_call(&t, 0, NULL, 0, buf, sizeof(buf), &res, &why),
-	    "a bad descriptor");
-	is(why, "cannot send", "is told");
+	is(rpc_client_call(&t, 0, NULL, 0, buf, sizeof(buf), &res),
+	    "cannot send", "a bad descriptor");
 	t.fd = socket(AF_INET, SOCK_DGRAM, 0);
 	(void)connect(t.fd, (struct sockaddr *)&sin, sizeof(sin));
-	ok(!rpc_client_call(&t, 0, NULL, 0, buf, sizeof(buf), &res, &why),
-	    "a port where nobody listens");
-	is(why, "nobody listens", "is told");
+	is(rpc_client_call(&t, 0, NULL, 0, buf, sizeof(buf), &res),
+	    "nobody listens", "a port where nobody listens");
 	close(t.fd);
 	ok(rpc_client_unix("/nonexistent/socket") == -1 && errno == ENOENT,
 	    "no such unix socket");

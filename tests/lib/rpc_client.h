@@ -23,12 +23,12 @@ struct rpc_target {
 
 /*
  * Sends the call (args: encoded arguments) and waits for the reply with its
- * xid. On success *res covers the result bytes in buf. False with a reason:
- * "timed out", "program unavailable", "connection closed", ...
+ * xid. NULL: *res covers the result bytes in buf. Else the reason: "timed out",
+ * "program unavailable", "connection closed", ...
  */
-bool rpc_client_call(const struct rpc_target *, uint32_t procnum,
+const char *rpc_client_call(const struct rpc_target *, uint32_t procnum,
     const uint8_t *args, size_t args_len, uint8_t *buf, size_t buf_size,
-    struct xdr_in *res, const char **reason);
+    struct xdr_in *res);
 
 /* A connected unix stream socket, or -1 with errno. */
 int rpc_client_unix(const char *path);

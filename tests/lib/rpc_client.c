@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One call and its reply: see rpc/client.h.
+ * One call and its reply: see lib/rpc_client.h.
  * Runs in: tests.
  */
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "rpc/client.h"
+#include "lib/rpc_client.h"
 #include "rpc/msg.h"
 #include "rpc/record.h"
 
@@ -157,14 +157,15 @@ call(const struct rpc_target *t, struct rpc_head *head, const uint8_t *args,
 	return send_all(t->fd, iov, 2, deadline);
 }
 
-bool
+const char *
 rpc_client_call(const struct rpc_target *t, uint32_t procnum,
     const uint8_t *args, size_t args_len, uint8_t *buf, size_t buf_size,
-    struct xdr_in *res, const char **reason)
+    struct xdr_in *res)
 {
 	struct rpc_head head = {
 		.prog = t->prog, .vers = t->vers, .proc = procnum
 	};
+	const char *why;
 	unsigned int strays;
 	int64_t deadline;
 	uint32_t xid;
@@ -172,19 +173,18 @@ rpc_client_call(const struct rpc_target *t, uint32_t procnum,
 
 	head.xid = arc4random();
 	deadline = (int64_t)clock_ms() + t->timeout_ms;
-	*reason = call(t, &head, args, args_len, deadline);
-	for (strays = 0; *reason == NULL; strays++) {
-		*reason = get_message(t, buf, buf_size, &len, deadline);
-		if (*reason != NULL)
+	why = call(t, &head, args, args_len, deadline);
+	for (strays = 0; why == NULL; strays++) {
+		why = get_message(t, buf, buf_size, &len, deadline);
+		if (why != NULL)
 			break;
 		xdr_in_init(res, buf, len);
-		*reason = rpc_get_reply(res, &xid);
+		why = rpc_get_reply(res, &xid);
 		if (xid == head.xid)
-			return *reason == NULL;
-		*reason =
-		    strays < CLIENT_STRAYS_MAX ? NULL : "only other replies";
+			return why;
+		why = strays < CLIENT_STRAYS_MAX ? NULL : "only other replies";
 	}
-	return false;
+	return why;
 }
 
 int

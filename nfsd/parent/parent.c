@@ -24,11 +24,6 @@
 #include "process/register.h"
 #include "process/reload.h"
 
-#define EACH_WORKER(i, p)                                                      \
-	(i) = 0;                                                               \
-	(i) < (p)->n->setup.workers;                                           \
-	(i)++
-
 static struct parent {
 	struct nfsd *n;
 	struct event_base *base;
@@ -101,7 +96,7 @@ broker_started(void *arg UNUSED, struct role_child *child)
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	explicit_bzero(&setup.keys, sizeof(setup.keys));
 	send_exports(child);
-	for (EACH_WORKER(i, &self))
+	for (i = 0; i < self.n->setup.workers; i++)
 		connect_roles(i);
 }
 
@@ -172,7 +167,7 @@ all_ended(void)
 {
 	unsigned int i;
 
-	for (EACH_WORKER(i, &self))
+	for (i = 0; i < self.n->setup.workers; i++)
 		if (!role_has_ended(self.workers[i]))
 			return false;
 	return true;
@@ -215,7 +210,7 @@ stop_workers(void *arg UNUSED)
 {
 	unsigned int i;
 
-	for (EACH_WORKER(i, &self)) {
+	for (i = 0; i < self.n->setup.workers; i++) {
 		role_expect_end(self.workers[i]);
 		(void)role_send(self.workers[i], NFSD_STOP, NULL, 0, NULL, 0);
 	}
@@ -248,7 +243,7 @@ restart_all(const char *why)
 	unsigned int i;
 
 	role_restart(self.broker, why);
-	for (EACH_WORKER(i, &self))
+	for (i = 0; i < self.n->setup.workers; i++)
 		role_restart(self.workers[i], why);
 }
 
@@ -279,7 +274,7 @@ use_exports(void)
 		restart_all("it cannot reach the new exports");
 	else {
 		send_exports(self.broker);
-		for (EACH_WORKER(i, &self))
+		for (i = 0; i < self.n->setup.workers; i++)
 			send_exports(self.workers[i]);
 	}
 }
@@ -357,7 +352,7 @@ nfsd_parent(struct nfsd *n)
 	prepare_registration();
 	self.broker = role_start(self.base, &broker);
 	reload_add(&self.reload, self.broker);
-	for (EACH_WORKER(i, &self)) {
+	for (i = 0; i < self.n->setup.workers; i++) {
 		workers[i] = (struct role_spec){ .name = "worker",
 			.index = i,
 			.inherit = worker_inherit,
@@ -370,7 +365,7 @@ nfsd_parent(struct nfsd *n)
 	daemon_signals(self.base, &signals);
 	(void)event_base_dispatch(self.base);
 	register_free(self.registration);
-	for (EACH_WORKER(i, &self))
+	for (i = 0; i < self.n->setup.workers; i++)
 		role_free(self.workers[i]);
 	role_free(self.broker);
 	reload_free(&self.reload);

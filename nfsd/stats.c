@@ -1,40 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Counting: a few plain stores for each call.
- * Runs in: nfsd worker; the memory is made by the parent.
+ * Runs in: nfsd worker.
  */
-#include <sys/mman.h>
-
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "nfsd/stats.h"
-
-int
-stats_memory(size_t size)
-{
-	int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd == -1)
-		return -1;
-	/* Else a taken-over worker could cut it and have us killed. */
-	if (ftruncate(fd, (off_t)size) == -1 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==
-		-1) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-void *
-stats_map(int fd, size_t size, int writable)
-{
-	void *at = mmap(NULL, size, PROT_READ | (writable ? PROT_WRITE : 0),
-	    MAP_SHARED, fd, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
 
 /* There is one writer: no locked instruction is needed. */
 static void
@@ -57,8 +26,8 @@ bucket(uint64_t ns)
 }
 
 void
-stats_count(struct stats *stats, uint32_t version, uint32_t procnum, int failed,
-    uint64_t bytes, uint64_t ns)
+stats_count(struct stats *stats, uint32_t version, uint32_t procnum,
+    bool failed, uint64_t bytes, uint64_t ns)
 {
 	struct stats_proc *p;
 

@@ -10,6 +10,7 @@
 #define STATS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,14 +50,9 @@ struct stats {
 	_Atomic uint64_t gauges[STATS_GAUGES];
 };
 
-/* A descriptor of zeroed memory that can never change its size; -1: errno. */
-int stats_memory(size_t);
-/* Maps it; NULL: errno. */
-void *stats_map(int fd, size_t, int writable);
-
 /* One call is over. */
-void stats_count(struct stats *, uint32_t version, uint32_t procnum, int failed,
-    uint64_t bytes, uint64_t ns);
+void stats_count(struct stats *, uint32_t version, uint32_t procnum,
+    bool failed, uint64_t bytes, uint64_t ns);
 void stats_set(struct stats *, enum stats_gauge, uint64_t);
 
 /* The sum of n workers' as Prometheus text, at most size bytes; its length. */

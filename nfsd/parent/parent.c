@@ -14,6 +14,7 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "base/shm.h"
 #include "base/util.h"
 #include "confine/jail.h"
 #include "exports/config.h"
@@ -323,7 +324,7 @@ prepare(void)
 	config_load_key(&self.keys, self.n->d.key_file);
 	(void)daemon_raise_files();
 	bind_sockets();
-	self.verifier = stats_memory(sizeof(uint64_t));
+	self.verifier = shm_new(sizeof(uint64_t));
 	if (self.verifier == -1)
 		fatal("shared memory");
 	daemon_detach(&self.n->d);

@@ -13,6 +13,7 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "base/shm.h"
 #include "base/util.h"
 #include "nfsd/parent/stats_socket.h"
 #include "process/listen.h"
@@ -76,9 +77,9 @@ parent_stats_start(struct parent_stats *s, struct event_base *base,
 
 	s->n = n->setup.workers;
 	for (i = 0; i < s->n; i++) {
-		s->fds[i] = stats_memory(sizeof(struct stats));
+		s->fds[i] = shm_new(sizeof(struct stats));
 		if (s->fds[i] == -1 ||
-		    (s->workers[i] = stats_map(s->fds[i], sizeof(struct stats),
+		    (s->workers[i] = shm_map(s->fds[i], sizeof(struct stats),
 			 false)) == NULL)
 			fatal("statistics");
 	}

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/shm.h"
 #include "base/util.h"
 #include "confine/jail.h"
 #include "confine/sandbox.h"
@@ -331,10 +332,10 @@ map_memory(void)
 {
 	_Atomic uint64_t *verifier;
 
-	verifier = stats_map(self.role->fds[NFSD_FD_VERIFIER],
-	    sizeof(*verifier), true);
+	verifier =
+	    shm_map(self.role->fds[NFSD_FD_VERIFIER], sizeof(*verifier), true);
 	self.stats =
-	    stats_map(self.role->fds[NFSD_FD_STATS], sizeof(*self.stats), true);
+	    shm_map(self.role->fds[NFSD_FD_STATS], sizeof(*self.stats), true);
 	if (verifier == NULL || self.stats == NULL)
 		fatal("shared memory");
 	door_share_verifier(verifier);

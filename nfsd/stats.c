@@ -7,7 +7,7 @@
 
 /* There is one writer: no locked instruction is needed. */
 static void
-add(_Atomic uint64_t *counter, uint64_t n)
+stats_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_store_explicit(counter,
 	    atomic_load_explicit(counter, memory_order_relaxed) + n,
@@ -37,13 +37,13 @@ stats_count(struct stats *stats, uint32_t version, uint32_t procnum,
 		p = &stats->procs2[procnum];
 	else
 		return;
-	add(&p->calls, 1);
-	add(&p->ns, ns);
-	add(&p->latency[bucket(ns)], 1);
+	stats_add(&p->calls, 1);
+	stats_add(&p->ns, ns);
+	stats_add(&p->latency[bucket(ns)], 1);
 	if (failed)
-		add(&p->errors, 1);
+		stats_add(&p->errors, 1);
 	if (bytes > 0)
-		add(&p->bytes, bytes);
+		stats_add(&p->bytes, bytes);
 }
 
 void

@@ -61,7 +61,7 @@ tell_address(const struct call_ctx *ctx, const struct pmap_entry *e,
 }
 
 static void
-refuse(struct call_ctx *ctx, const struct call_args *args)
+pmap_refuse(struct call_ctx *ctx, const struct call_args *args)
 {
 	const struct rpc_peer *peer = ctx->call->peer;
 	char from[ADDR_STRLEN];
@@ -86,7 +86,7 @@ may_change(struct call_ctx *ctx, const struct call_args *args)
 	    policy_allows(&ctx->pm->policy, ctx->call->peer->uid,
 		args->svc.prog))
 		return true;
-	refuse(ctx, args);
+	pmap_refuse(ctx, args);
 	return false;
 }
 

@@ -20,7 +20,7 @@ static const struct rpc_prog prog = { "portmap", PMAP_PROG, nitems(versions),
 	versions };
 
 static enum rpc_auth_stat
-begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
+pmap_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
 	const struct pmap_listener *listener = arg;
 	const struct rpc_peer *peer = call->peer;
@@ -38,7 +38,7 @@ begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 }
 
 static void
-end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
+pmap_end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
 	struct pmap_counters *c = &ctx->pm->counters;
@@ -58,8 +58,8 @@ pmap_server_new(struct portmap *pm, enum pmap_socket via)
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
-		.begin = begin,
-		.end = end,
+		.begin = pmap_begin,
+		.end = pmap_end,
 		.arg = listener };
 
 	listener->pm = pm;

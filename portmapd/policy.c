@@ -26,7 +26,7 @@ static const struct {
 };
 
 static bool
-add(struct policy *p, uint32_t uid, uint32_t prog)
+policy_add_rule(struct policy *p, uint32_t uid, uint32_t prog)
 {
 	if (p->n == POLICY_RULES_MAX)
 		return false;
@@ -45,7 +45,7 @@ policy_init(struct policy *p)
 	memset(p, 0, sizeof(*p));
 	for (i = 0; i < nitems(builtin); i++)
 		if ((pw = getpwnam(builtin[i].user)) != NULL)
-			(void)add(p, pw->pw_uid, builtin[i].prog);
+			(void)policy_add_rule(p, pw->pw_uid, builtin[i].prog);
 }
 
 static bool
@@ -84,7 +84,7 @@ policy_add(struct policy *p, const char *text)
 		return "the program is not a number from 1 to 4294967295";
 	if (prog == PMAP_PROG)
 		return "100000 is portmapd itself";
-	if (!add(p, uid, (uint32_t)prog))
+	if (!policy_add_rule(p, uid, (uint32_t)prog))
 		return "too many rules";
 	return NULL;
 }

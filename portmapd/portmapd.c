@@ -107,7 +107,7 @@ static const struct daemon_option settings[] = {
 /* clang-format on */
 
 static void
-read_options(struct portmapd *p, int argc, char *argv[])
+portmapd_options(struct portmapd *p, int argc, char *argv[])
 {
 	struct daemon_spec spec = {
 		.name = "portmapd",
@@ -264,7 +264,7 @@ lock_up(struct portmapd *p)
 }
 
 static void
-on_stop(void *arg)
+portmapd_stop(void *arg)
 {
 	struct portmapd *p = arg;
 
@@ -273,14 +273,14 @@ on_stop(void *arg)
 }
 
 static void
-on_reload(void *arg UNUSED)
+portmapd_reload(void *arg UNUSED)
 {
 	log_info("hangup: there is no file to read again, the table stays");
 	daemon_reloaded();
 }
 
 static void
-on_stats(void *arg)
+portmapd_stats(void *arg)
 {
 	const struct portmapd *p = arg;
 	const struct pmap_counters *c = &p->pm.counters;
@@ -301,11 +301,11 @@ int
 main(int argc, char *argv[])
 {
 	static struct portmapd p;
-	static const struct daemon_signals signals = { on_stop, on_reload,
-		on_stats, &p };
+	static const struct daemon_signals signals = { portmapd_stop,
+		portmapd_reload, portmapd_stats, &p };
 
 	log_init("portmapd");
-	read_options(&p, argc, argv);
+	portmapd_options(&p, argc, argv);
 	if (p.d.check_only)
 		return 0;
 	daemon_identity(&p.d);

@@ -274,7 +274,7 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 
 /* Sends the replies collected for c. */
 static void
-flush(struct rpc_conn *c)
+conn_flush(struct rpc_conn *c)
 {
 	struct rpc_streams *s = c->tcp->streams;
 	ssize_t n;
@@ -373,7 +373,7 @@ is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 
 	if (s->out_len >= RPC_CONN_FLUSH) {
 		*bytes += s->out_len;
-		flush(c);
+		conn_flush(c);
 	}
 	/* One at least: it may be a record that is complete already. */
 	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||
@@ -421,7 +421,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 			break;
 		}
 	}
-	flush(c);
+	conn_flush(c);
 }
 
 void
@@ -478,7 +478,7 @@ rpc_conn_relieve(struct rpc_streams *s)
 }
 
 static void
-on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct rpc_conn *c = arg;
 	struct rpc_streams *s = c->tcp->streams;
@@ -522,7 +522,7 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 }
 
 static void
-on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
+conn_on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct rpc_conn *c = arg;
 	struct rpc_streams *s = c->tcp->streams;
@@ -581,7 +581,7 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 	if (n > 0)
 		keep_unsent(c, (size_t)n);
 	else
-		flush(c);
+		conn_flush(c);
 	s->out_len = 0;
 }
 
@@ -624,9 +624,9 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.reply = deferred_reply;
 	c->active = (uint32_t)(clock_coarse_ms() / 1000);
 	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
-	    on_readable, c);
+	    conn_on_readable, c);
 	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
-	    on_writable, c);
+	    conn_on_writable, c);
 	if (!set_event(&c->readable, true, &c->reading)) {
 		free(c);
 		return NULL;

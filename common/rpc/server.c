@@ -426,7 +426,8 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 
 /* Answers what does not lead to a row. */
 static enum rpc_verdict
-refuse(struct work *w, uint32_t xid, enum rpc_accept_stat stat, size_t *outlen)
+server_refuse(struct work *w, uint32_t xid, enum rpc_accept_stat stat,
+    size_t *outlen)
 {
 	const struct rpc_prog *prog = w->call.prog;
 
@@ -481,7 +482,7 @@ rpc_serve(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.xid = head.xid;
 	stat = find_row(s, &w->call, &head);
 	if (stat != RPC_SUCCESS)
-		return refuse(w, head.xid, stat, outlen);
+		return server_refuse(w, head.xid, stat, outlen);
 	if (w->out.cap < RPC_REPLY_HEADER)
 		return RPC_DROP;
 	return serve_call(s, origin, outlen);

@@ -160,7 +160,7 @@ enqueue(struct rpc_udp *u, const struct rpc_origin *origin, size_t len)
 
 /* Sends the batch; false when the socket has to become writable first. */
 static bool
-flush(struct rpc_udp *u)
+udp_flush(struct rpc_udp *u)
 {
 	int n;
 
@@ -255,7 +255,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 		return; /* lost, as datagrams are: the client asks again */
 	memcpy(u->replies + u->replies_len, reply, len);
 	enqueue(u, origin, len);
-	if (!flush(u)) {
+	if (!udp_flush(u)) {
 		(void)event_del(u->readable);
 		(void)event_add(u->writable, NULL);
 	}
@@ -299,15 +299,15 @@ serve_batch(struct rpc_udp *u)
 		if ((u->out_n == UDP_BATCH ||
 			u->replies_cap - u->replies_len <
 			    u->limits.datagram_reply_max) &&
-		    !flush(u))
+		    !udp_flush(u))
 			return false;
 		serve_one(u, &u->in[u->in_next++]);
 	}
-	return flush(u);
+	return udp_flush(u);
 }
 
 static void
-on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+udp_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct rpc_udp *u = arg;
 	unsigned int i;
@@ -330,11 +330,11 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 }
 
 static void
-on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+udp_on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct rpc_udp *u = arg;
 
-	if (!flush(u) || !serve_batch(u))
+	if (!udp_flush(u) || !serve_batch(u))
 		return;
 	(void)event_del(u->writable);
 	(void)event_add(u->readable, NULL);
@@ -408,9 +408,10 @@ rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
 	    (limits->datagrams_per_second != 0 && u->rates == NULL))
 		fatal("udp socket: buffers");
 	set_up_batch(u);
-	u->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, u);
+	u->readable =
+	    event_new(base, fd, EV_READ | EV_PERSIST, udp_on_readable, u);
 	u->writable =
-	    event_new(base, fd, EV_WRITE | EV_PERSIST, on_writable, u);
+	    event_new(base, fd, EV_WRITE | EV_PERSIST, udp_on_writable, u);
 	if (u->readable == NULL || u->writable == NULL ||
 	    event_add(u->readable, NULL) == -1)
 		fatalx("udp socket: event loop");

@@ -70,7 +70,7 @@ static struct worker {
 } self;
 
 static enum rpc_auth_stat
-begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
+worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
 	const struct worker *w = arg;
 
@@ -98,7 +98,7 @@ bytes_of(const struct rpc_call *call, const struct call_res *res)
 }
 
 static void
-end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
+worker_end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
 	struct worker *w = arg;
@@ -219,7 +219,7 @@ drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
 }
 
 static void
-on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
+worker_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 {
 	const struct timeval often = { .tv_usec = DRAIN_MS * 1000 };
 	size_t i;
@@ -238,7 +238,7 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 static const struct ipc_row rows[NFSD_MESSAGES] = {
 	ROLE_EXPORTS_ROWS(struct nfsd_setup),
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
-	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, on_stop },
+	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, worker_stop },
 };
 /* clang-format on */
 
@@ -348,8 +348,8 @@ start_serving(void)
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
-		.begin = begin,
-		.end = end,
+		.begin = worker_begin,
+		.end = worker_end,
 		.arg = &self };
 	const struct timeval second = { .tv_sec = 1 };
 	const struct rpc_limits *limits = &self.setup.limits;

@@ -53,6 +53,12 @@ export_id(const struct export *e)
 	return exports_id(e->has_fsid ? number : e->path);
 }
 
+static struct exports_at
+at_client(const struct export_client *c)
+{
+	return (struct exports_at){ c->line, c->column };
+}
+
 /* Fills by_id by insertion, and finds two exports with one id on the way. */
 static void
 index_ids(struct exports_parser *p, struct exports *ex)
@@ -62,7 +68,7 @@ index_ids(struct exports_parser *p, struct exports *ex)
 
 	ex->by_id = calloc(ex->n + 1, sizeof(*ex->by_id));
 	if (ex->by_id == NULL) {
-		exports_report(p, EXPORTS_ERROR, 1, 1, "out of memory");
+		exports_error(p, exports_top, "out of memory");
 		return;
 	}
 	for (i = 0; i < ex->n; i++) {
@@ -70,7 +76,8 @@ index_ids(struct exports_parser *p, struct exports *ex)
 		for (at = i; at > 0; at--) {
 			other = &ex->list[ex->by_id[at - 1]];
 			if (other->id == e->id)
-				exports_report(p, EXPORTS_ERROR, e->line, 1,
+				exports_error(p,
+				    (struct exports_at){ e->line, 1 },
 				    "\"%s\" and \"%s\" (line %d) have the same "
 				    "number %u: give one of them another "
 				    "fsid=",
@@ -130,8 +137,7 @@ check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
 		for (j = 0; j < ex->list[i].nclients; j++) {
 			other = &ex->list[i].clients[j];
 			if (has_name(other, alias) && overlap(c, other))
-				exports_report(p, EXPORTS_ERROR, other->line,
-				    other->column,
+				exports_error(p, at_client(other),
 				    "alias \"%s\" stands for \"%s\" already "
 				    "(line %d), for clients in common",
 				    alias, ex->list[from].path, c->line);
@@ -158,8 +164,7 @@ check_aliases(struct exports_parser *p, struct exports *ex)
 				    strlen(c->aliases[k]), clean);
 				other = exports_find_path(ex, clean);
 				if (other != NULL && other != e)
-					exports_report(p, EXPORTS_ERROR,
-					    c->line, c->column,
+					exports_error(p, at_client(c),
 					    "alias \"%s\" is the path of an "
 					    "export (line %d)",
 					    c->aliases[k], other->line);
@@ -194,7 +199,7 @@ exports_finish(struct exports_parser *p, struct exports *ex)
 		    sorted;
 	}
 	if (!sort(ex->list, ex->n, sizeof(*ex->list), compare_paths) || !sorted)
-		exports_report(p, EXPORTS_ERROR, 1, 1, "out of memory");
+		exports_error(p, exports_top, "out of memory");
 	index_ids(p, ex);
 	check_aliases(p, ex);
 	exports_option_idle(p);

@@ -105,14 +105,14 @@ parse_mask(const char *s, uint8_t family, unsigned int *plen)
 /* The part behind the slash. */
 static bool
 parse_prefix(struct exports_parser *p, const char *text, const char *suffix,
-    const struct addr *a, bool mapped, unsigned int *plen, int line, int column)
+    const struct addr *a, bool mapped, unsigned int *plen, struct exports_at at)
 {
 	unsigned int bits = family_bits(a), n;
 
 	if (!parse_plen(suffix, &n)) {
 		if (!mapped && parse_mask(suffix, a->family, plen))
 			return true;
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "\"%s\": \"%s\" is neither a prefix length from 0 to %u "
 		    "nor a netmask",
 		    text, suffix, bits);
@@ -121,7 +121,7 @@ parse_prefix(struct exports_parser *p, const char *text, const char *suffix,
 	if (mapped && n >= MAPPED_BITS)
 		n -= MAPPED_BITS;
 	else if (mapped || n > bits) {
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "\"%s\": prefix length %u is not from %u to %u", text, n,
 		    mapped ? MAPPED_BITS : 0, mapped ? 128 : bits);
 		return false;
@@ -157,11 +157,11 @@ parse_zone(struct exports_parser *p, char *address, struct addr *a,
 
 static void
 warn_host_bits(struct exports_parser *p, const char *text,
-    const struct addr *net, unsigned int plen, int line, int column)
+    const struct addr *net, unsigned int plen, struct exports_at at)
 {
 	char shown[ADDR_STRLEN];
 
-	exports_report(p, EXPORTS_WARNING, line, column,
+	exports_warning(p, at,
 	    "\"%s\" has bits beyond its prefix: it means %s/%u", text,
 	    addr_print(net, shown), plen);
 }
@@ -169,7 +169,7 @@ warn_host_bits(struct exports_parser *p, const char *text,
 /* Everything that starts like an address. False: not one at all. */
 static bool
 numeric(struct exports_parser *p, struct exports_host *h, const char *text,
-    int line, int column, bool *ok)
+    struct exports_at at, bool *ok)
 {
 	char address[INET6_ADDRSTRLEN + 32];
 	const char *slash = strchr(text, '/');
@@ -186,11 +186,11 @@ numeric(struct exports_parser *p, struct exports_host *h, const char *text,
 		return false;
 	plen = family_bits(&a);
 	*ok = slash == NULL ||
-	    parse_prefix(p, text, slash + 1, &a, mapped, &plen, line, column);
+	    parse_prefix(p, text, slash + 1, &a, mapped, &plen, at);
 	net = a;
 	clear_host_bits(&net, plen);
 	if (*ok && memcmp(net.bytes, a.bytes, sizeof(a.bytes)) != 0)
-		warn_host_bits(p, text, &net, plen, line, column);
+		warn_host_bits(p, text, &net, plen, at);
 	h->net[0] = net;
 	h->plen[0] = plen;
 	h->n = 1;
@@ -237,7 +237,7 @@ refusal(const char *text)
 
 bool
 exports_host(struct exports_parser *p, struct exports_host *h, const char *text,
-    int line, int column)
+    struct exports_at at)
 {
 	const char *why;
 	bool ok = false;
@@ -248,20 +248,19 @@ exports_host(struct exports_parser *p, struct exports_host *h, const char *text,
 		h->any = true;
 		return true;
 	}
-	if (numeric(p, h, text, line, column, &ok))
+	if (numeric(p, h, text, at, &ok))
 		return ok;
 	why = refusal(text);
 	if (why == NULL && p->hooks->resolve == NULL)
 		why = "host names cannot be looked up here";
 	if (why != NULL) {
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "client \"%s\": %s", text, why);
+		exports_error(p, at, "client \"%s\": %s", text, why);
 		return false;
 	}
 	h->n = p->hooks->resolve(p->hooks->arg, text, h->net,
 	    EXPORTS_ADDRESSES_MAX);
 	if (h->n == 0)
-		exports_report(p, EXPORTS_WARNING, line, column,
+		exports_warning(p, at,
 		    "client \"%s\": no address known; left out until a reload "
 		    "finds one",
 		    text);

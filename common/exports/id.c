@@ -24,3 +24,19 @@ exports_id_inside(const char *path)
 
 	return id == 0 ? 1 : id;
 }
+
+uint32_t
+exports_id_uuid(const char *uuid)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *uuid != '\0'; uuid++) {
+		if (*uuid == '-' || *uuid == ':')
+			continue;
+		h ^= (unsigned char)(*uuid >= 'A' && *uuid <= 'F' ?
+			*uuid | 0x20 :
+			*uuid);
+		h *= 16777619u;
+	}
+	return h == 0 ? 1 : h;
+}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exports/id.h"
 #include "exports/parse.h"
 
 #define OPTION_NAME_MAX 24
@@ -32,21 +33,21 @@ struct option {
 	bool value;
 	uint32_t low, high;
 	void (*run)(struct exports_parser *, struct exports_draft *,
-	    const char *value, int line, int column);
+	    const char *value, struct exports_at at);
 };
 
 static void option_alias(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 static void option_fsid(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 static void option_mountpoint(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 static void option_names(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 static void option_sec(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 static void option_xprtsec(struct exports_parser *, struct exports_draft *,
-    const char *, int, int);
+    const char *, struct exports_at);
 
 #define AT(member) offsetof(struct export_options, member)
 #define UID_LAST   (UINT32_MAX - 1) /* UINT32_MAX is "no change" to setuid */
@@ -181,7 +182,7 @@ number(const char *s, uint32_t low, uint32_t high, uint32_t *out)
 
 static void
 option_alias(struct exports_parser *p, struct exports_draft *d,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	char clean[EXPORTS_PATH_MAX + 1];
 	size_t len = strlen(value);
@@ -190,20 +191,20 @@ option_alias(struct exports_parser *p, struct exports_draft *d,
 	if (!exports_clean_path(value, len, clean) ||
 	    strncmp(value, clean, strlen(clean)) != 0 ||
 	    len > strlen(clean) + 1) {
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "alias \"%s\" is not an absolute path without \"..\" "
 		    "and \"//\" (for example alias=/C/)",
 		    value);
 		return;
 	}
 	if (d->naliases == EXPORTS_ALIASES_MAX) {
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "more than %d aliases", EXPORTS_ALIASES_MAX);
+		exports_error(p, at, "more than %d aliases",
+		    EXPORTS_ALIASES_MAX);
 		return;
 	}
 	d->aliases[d->naliases] = strdup(value);
 	if (d->aliases[d->naliases] == NULL)
-		exports_report(p, EXPORTS_ERROR, line, column, "out of memory");
+		exports_error(p, at, "out of memory");
 	else
 		d->naliases++;
 }
@@ -222,42 +223,27 @@ is_uuid(const char *s)
 	return digits == 32;
 }
 
-/* FNV-1a; only has to be the same for ever. */
-static uint32_t
-uuid_number(const char *s)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *s != '\0'; s++) {
-		if (*s == '-' || *s == ':')
-			continue;
-		h ^= (unsigned char)(*s >= 'A' && *s <= 'F' ? *s | 0x20 : *s);
-		h *= 16777619u;
-	}
-	return h == 0 ? 1 : h;
-}
-
 static void
 option_fsid(struct exports_parser *p, struct exports_draft *d,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	uint32_t n;
 
 	/* Marks the root of NFSv4; there is none here. */
 	if (strcmp(value, "root") == 0 || strcmp(value, "0") == 0) {
-		exports_report(p, EXPORTS_WARNING, line, column,
+		exports_warning(p, at,
 		    "fsid=%s marks the root of NFSv4, which is not served; "
 		    "ignored",
 		    value);
 		return;
 	}
 	if (is_uuid(value)) {
-		d->fsid = uuid_number(value);
+		d->fsid = exports_id_uuid(value);
 		d->has_fsid = true;
 		return;
 	}
 	if (!number(value, 1, UINT32_MAX, &n)) {
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "fsid \"%s\" is not a number from 1 to %u, nor a UUID",
 		    value, UINT32_MAX);
 		return;
@@ -268,10 +254,10 @@ option_fsid(struct exports_parser *p, struct exports_draft *d,
 
 static void
 option_mountpoint(struct exports_parser *p, struct exports_draft *d,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	if (*value != '\0') {
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "mountpoint takes no path here: write \"mountpoint\" to "
 		    "serve the export only while something is mounted on it");
 		return;
@@ -281,32 +267,32 @@ option_mountpoint(struct exports_parser *p, struct exports_draft *d,
 
 static void
 option_names(struct exports_parser *p, struct exports_draft *d,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	if (strcmp(value, "utf16le") == 0)
 		d->options.names = NAMES_UTF16LE;
 	else if (strcmp(value, "bytes") == 0)
 		d->options.names = NAMES_BYTES;
 	else
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "names \"%s\" is neither \"bytes\" nor \"utf16le\"", value);
 }
 
 static void
 option_sec(struct exports_parser *p, struct exports_draft *d UNUSED,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	if (strcmp(value, "sys") != 0)
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "sec \"%s\" is not supported: only \"sys\" is", value);
 }
 
 static void
 option_xprtsec(struct exports_parser *p, struct exports_draft *d UNUSED,
-    const char *value, int line, int column)
+    const char *value, struct exports_at at)
 {
 	if (strcmp(value, "none") != 0)
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "xprtsec \"%s\" is not supported: TLS is not served here, "
 		    "and without it this export must not be",
 		    value);
@@ -346,8 +332,8 @@ distance(const char *a, size_t alen, const char *b)
 }
 
 static void
-unknown(struct exports_parser *p, const char *text, size_t len, int line,
-    int column)
+unknown(struct exports_parser *p, const char *text, size_t len,
+    struct exports_at at)
 {
 	const char *nearest = NULL;
 	unsigned int d, least = NEAR_ENOUGH + 1;
@@ -361,54 +347,49 @@ unknown(struct exports_parser *p, const char *text, size_t len, int line,
 		}
 	}
 	if (nearest != NULL)
-		exports_report(p, EXPORTS_ERROR, line, column,
+		exports_error(p, at,
 		    "unknown option \"%.*s\" (did you mean \"%s\"?)", (int)len,
 		    text, nearest);
 	else
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "unknown option \"%.*s\"",
+		exports_error(p, at, "unknown option \"%.*s\"",
 		    len > EXPORTS_PATH_MAX ? EXPORTS_PATH_MAX : (int)len, text);
 }
 
 /* Warns when a list says the same thing twice, or both of two opposites. */
 static void
 check_repeat(struct exports_parser *p, struct exports_draft *d,
-    const struct option *o, const char *text, int line, int column)
+    const struct option *o, const char *text, struct exports_at at)
 {
 	const char **before = &d->spoke[o->group];
 
 	if (o->group == 0)
 		return;
 	if (*before == o->name && o->kind == FLAG)
-		exports_report(p, EXPORTS_WARNING, line, column,
-		    "\"%s\" is said twice", text);
+		exports_warning(p, at, "\"%s\" is said twice", text);
 	else if (*before != NULL)
-		exports_report(p, EXPORTS_WARNING, line, column,
+		exports_warning(p, at,
 		    "\"%s\" contradicts \"%s\" before it: the last one counts",
 		    text, *before);
 	*before = o->name;
 }
 
 static void
-idle(struct exports_parser *p, const struct option *o, int line, int column)
+idle(struct exports_parser *p, const struct option *o, struct exports_at at)
 {
-	if (p->idle == 0) {
-		p->idle_line = line;
-		p->idle_column = column;
-	}
+	if (p->idle == 0)
+		p->idle_at = at;
 	p->idle |= UINT64_C(1) << (o - options);
 }
 
 static void
 apply_number(struct exports_parser *p, struct exports_draft *d,
-    const struct option *o, const char *value, int line, int column)
+    const struct option *o, const char *value, struct exports_at at)
 {
 	uint32_t n;
 
 	if (!number(value, o->low, o->high, &n)) {
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "%s \"%s\" is not a number from %u to %u", o->name, value,
-		    o->low, o->high);
+		exports_error(p, at, "%s \"%s\" is not a number from %u to %u",
+		    o->name, value, o->low, o->high);
 		return;
 	}
 	memcpy((char *)&d->options + o->offset, &n, sizeof(n));
@@ -416,37 +397,36 @@ apply_number(struct exports_parser *p, struct exports_draft *d,
 
 static void
 apply(struct exports_parser *p, struct exports_draft *d, const struct option *o,
-    const char *text, const char *equals, int line, int column)
+    const char *text, const char *equals, struct exports_at at)
 {
 	const char *value = equals == NULL ? "" : equals + 1;
 
 	if (equals != NULL && (o->kind == FLAG || o->kind == IDLE)) {
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "\"%s\" takes no value", o->name);
+		exports_error(p, at, "\"%s\" takes no value", o->name);
 		return;
 	}
 	if (equals == NULL &&
 	    (o->kind == NUMBER ||
 		(o->kind == SPECIAL && o->run != option_mountpoint))) {
-		exports_report(p, EXPORTS_ERROR, line, column,
-		    "\"%s\" needs a value: %s=...", o->name, o->name);
+		exports_error(p, at, "\"%s\" needs a value: %s=...", o->name,
+		    o->name);
 		return;
 	}
-	check_repeat(p, d, o, text, line, column);
+	check_repeat(p, d, o, text, at);
 	if (o->kind == FLAG)
 		memcpy((char *)&d->options + o->offset, &o->value,
 		    sizeof(o->value));
 	else if (o->kind == NUMBER)
-		apply_number(p, d, o, value, line, column);
+		apply_number(p, d, o, value, at);
 	else if (o->kind == SPECIAL)
-		o->run(p, d, value, line, column);
+		o->run(p, d, value, at);
 	else
-		idle(p, o, line, column);
+		idle(p, o, at);
 }
 
 void
 exports_option(struct exports_parser *p, struct exports_draft *d,
-    const char *text, int line, int column)
+    const char *text, struct exports_at at)
 {
 	const char *equals = strchr(text, '=');
 	size_t len = equals == NULL ? strlen(text) : (size_t)(equals - text);
@@ -455,11 +435,11 @@ exports_option(struct exports_parser *p, struct exports_draft *d,
 	for (i = 0; i < nitems(options); i++) {
 		if (strlen(options[i].name) == len &&
 		    memcmp(options[i].name, text, len) == 0) {
-			apply(p, d, &options[i], text, equals, line, column);
+			apply(p, d, &options[i], text, equals, at);
 			return;
 		}
 	}
-	unknown(p, text, len, line, column);
+	unknown(p, text, len, at);
 }
 
 void
@@ -481,6 +461,6 @@ exports_option_idle(struct exports_parser *p)
 		names[n] = '\0';
 	}
 	if (n > 0)
-		exports_report(p, EXPORTS_WARNING, p->idle_line, p->idle_column,
+		exports_warning(p, p->idle_at,
 		    "accepted but without meaning in this server: %s", names);
 }

@@ -12,8 +12,6 @@
  * a line continues it; "#" at the start of a word begins a comment.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +27,8 @@ struct lexer {
 	size_t len, pos; /* pos: behind the current character */
 	bool quoted;
 	int c; /* current character: 0-255, with LITERAL, '\n', END */
-	int line, column; /* of c */
-	int next_line, next_column;
+	struct exports_at at; /* of c */
+	struct exports_at next;
 };
 
 struct parse {
@@ -45,30 +43,8 @@ struct parse {
 struct word {
 	char text[WORD_MAX + 1];
 	size_t len;
-	int line, column;
+	struct exports_at at;
 };
-
-void
-exports_report(struct exports_parser *p, enum exports_severity severity,
-    int line, int column, const char *fmt, ...)
-{
-	char message[WORD_MAX + 512];
-	va_list ap;
-
-	if (severity == EXPORTS_ERROR)
-		p->failed = true;
-	if (++p->reports > EXPORTS_REPORTS_MAX)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(message, sizeof(message), fmt, ap);
-	va_end(ap);
-	if (p->hooks->report != NULL)
-		p->hooks->report(p->hooks->arg, severity, line, column,
-		    message);
-	if (p->reports == EXPORTS_REPORTS_MAX && p->hooks->report != NULL)
-		p->hooks->report(p->hooks->arg, severity, line, column,
-		    "too many problems: the rest is not shown");
-}
 
 /* The byte at pos, END behind the text. */
 static int
@@ -81,7 +57,7 @@ static void
 lex_step(struct lexer *lx, size_t n)
 {
 	lx->pos += n;
-	lx->next_column += (int)n;
+	lx->next.column += (int)n;
 }
 
 /* Is pos at "\n" or "\r\n"? Returns how long it is. */
@@ -105,12 +81,12 @@ lex_escape(struct parse *s)
 
 	if (n > 0 && !lx->quoted) {
 		lx->pos += n;
-		lx->next_line++;
-		lx->next_column = 1;
+		lx->next.line++;
+		lx->next.column = 1;
 		return ' ';
 	}
 	if (!text_octal(lx->text + lx->pos, lx->len - lx->pos, &c) || c == 0) {
-		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
+		exports_error(&s->p, lx->at,
 		    "\"\\\" must be followed by three octal digits (\\040 is a "
 		    "blank) or end the line");
 		return '?' | LITERAL;
@@ -126,14 +102,14 @@ lex_end(struct parse *s, size_t n)
 	struct lexer *lx = &s->lx;
 
 	if (lx->quoted)
-		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
+		exports_error(&s->p, lx->at,
 		    "the quote is not closed on this line");
 	lx->quoted = false;
 	if (n == 0)
 		return END;
 	lx->pos += n;
-	lx->next_line++;
-	lx->next_column = 1;
+	lx->next.line++;
+	lx->next.column = 1;
 	return '\n';
 }
 
@@ -145,8 +121,7 @@ lex_read(struct parse *s)
 	int c;
 
 	for (;;) {
-		lx->line = lx->next_line;
-		lx->column = lx->next_column;
+		lx->at = lx->next;
 		c = lex_byte(lx, lx->pos);
 		n = lex_newline(lx, lx->pos);
 		if (c == END || n > 0)
@@ -161,8 +136,8 @@ lex_read(struct parse *s)
 	if (c == '\t')
 		c = ' ';
 	if (c < 0x20 || c == 0x7f) {
-		exports_report(&s->p, EXPORTS_ERROR, lx->line, lx->column,
-		    "control character 0x%02x", (unsigned int)c);
+		exports_error(&s->p, lx->at, "control character 0x%02x",
+		    (unsigned int)c);
 		return '?' | LITERAL;
 	}
 	return lx->quoted ? c | LITERAL : c;
@@ -209,8 +184,7 @@ read_word(struct parse *s, struct word *w, const char *stop)
 	bool fits = true;
 
 	w->len = 0;
-	w->line = s->lx.line;
-	w->column = s->lx.column;
+	w->at = s->lx.at;
 	while (!at_line_end(s) && s->lx.c != ' ' &&
 	    (s->lx.c >= LITERAL || strchr(stop, s->lx.c) == NULL)) {
 		if (w->len < WORD_MAX)
@@ -221,8 +195,7 @@ read_word(struct parse *s, struct word *w, const char *stop)
 	}
 	w->text[w->len] = '\0';
 	if (!fits)
-		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-		    "longer than %d bytes", WORD_MAX);
+		exports_error(&s->p, w->at, "longer than %d bytes", WORD_MAX);
 	return fits;
 }
 
@@ -234,31 +207,34 @@ read_options(struct parse *s, struct exports_draft *d, const char *stop)
 
 	for (;;) {
 		if (read_word(s, &w, stop) && w.len > 0)
-			exports_option(&s->p, d, w.text, w.line, w.column);
+			exports_option(&s->p, d, w.text, w.at);
 		if (s->lx.c != ',')
 			return;
 		lex_next(s);
 	}
 }
 
-/* Grows an array by one zeroed element; NULL (and reported) at a limit. */
-static void *
-grow(struct parse *s, void *array, size_t n, size_t size, size_t used,
-    size_t max, const char *what, const struct word *w)
+/* Is there room for one more? False: reported, once. */
+static bool
+has_room(struct parse *s, size_t used, size_t max, const char *what,
+    const struct word *w)
 {
-	void *bigger;
+	if (used < max)
+		return true;
+	if (!s->full)
+		exports_error(&s->p, w->at, "more than %zu %s", max, what);
+	s->full = true;
+	return false;
+}
 
-	if (used >= max) {
-		if (!s->full)
-			exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-			    "more than %zu %s", max, what);
-		s->full = true;
-		return NULL;
-	}
-	bigger = reallocarray(array, n + 1, size);
+/* Grows an array by one zeroed element; NULL: reported. */
+static void *
+grow(struct parse *s, void *array, size_t n, size_t size, const struct word *w)
+{
+	void *bigger = reallocarray(array, n + 1, size);
+
 	if (bigger == NULL) {
-		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-		    "out of memory");
+		exports_error(&s->p, w->at, "out of memory");
 		return NULL;
 	}
 	memset((char *)bigger + n * size, 0, size);
@@ -277,18 +253,18 @@ find_or_add_export(struct parse *s, const char *path, const struct word *w)
 		if (strcmp(ex->list[i].path, path) == 0)
 			return &ex->list[i];
 	}
-	list = grow(s, ex->list, ex->n, sizeof(*list), ex->n, EXPORTS_MAX,
-	    "exports", w);
+	if (!has_room(s, ex->n, EXPORTS_MAX, "exports", w))
+		return NULL;
+	list = grow(s, ex->list, ex->n, sizeof(*list), w);
 	if (list == NULL)
 		return NULL;
 	ex->list = list;
 	list[ex->n].path = strdup(path);
 	if (list[ex->n].path == NULL) {
-		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-		    "out of memory");
+		exports_error(&s->p, w->at, "out of memory");
 		return NULL;
 	}
-	list[ex->n].line = w->line;
+	list[ex->n].line = w->at.line;
 	return &list[ex->n++];
 }
 
@@ -328,8 +304,8 @@ add_aliases(struct parse *s, struct export_client *c,
 		    strdup(d->aliases[i]) :
 		    NULL;
 		if (copy == NULL) {
-			exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-			    "more than %d aliases", EXPORTS_ALIASES_MAX);
+			exports_error(&s->p, w->at, "more than %d aliases",
+			    EXPORTS_ALIASES_MAX);
 			return added;
 		}
 		c->aliases[c->naliases++] = copy;
@@ -344,12 +320,12 @@ repeat_client(struct parse *s, struct export_client *c,
     const struct exports_draft *d, const struct word *w)
 {
 	if (!exports_options_equal(&c->options, &d->options))
-		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		exports_warning(&s->p, w->at,
 		    "\"%s\" contradicts line %d, which counts: remove one of "
 		    "them",
 		    w->text, c->line);
 	else if (add_aliases(s, c, d, w) == 0)
-		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		exports_warning(&s->p, w->at,
 		    "\"%s\" is listed twice (also in line %d)", w->text,
 		    c->line);
 }
@@ -367,23 +343,23 @@ add_client(struct parse *s, struct export *e, const struct word *w, bool any,
 			return;
 		}
 	}
-	c = grow(s, e->clients, e->nclients, sizeof(*c), s->nclients,
-	    EXPORTS_CLIENTS_MAX, "clients", w);
+	if (!has_room(s, s->nclients, EXPORTS_CLIENTS_MAX, "clients", w))
+		return;
+	c = grow(s, e->clients, e->nclients, sizeof(*c), w);
 	if (c == NULL)
 		return;
 	e->clients = c;
 	c += e->nclients;
 	c->text = strdup(w->text);
 	if (c->text == NULL) {
-		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
-		    "out of memory");
+		exports_error(&s->p, w->at, "out of memory");
 		return;
 	}
 	c->any = any;
 	c->net = *net;
 	c->plen = plen;
-	c->line = w->line;
-	c->column = w->column;
+	c->line = w->at.line;
+	c->column = w->at.column;
 	c->options = d->options;
 	e->nclients++;
 	s->nclients++;
@@ -398,11 +374,11 @@ check_draft(struct parse *s, const struct exports_draft *d,
 	const struct export_options *o = &d->options;
 
 	if (o->all_squash && o->no_root_squash)
-		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		exports_warning(&s->p, w->at,
 		    "\"%s\": no_root_squash has no effect with all_squash",
 		    w->text);
 	if (o->anonuid == 0)
-		exports_report(&s->p, EXPORTS_WARNING, w->line, w->column,
+		exports_warning(&s->p, w->at,
 		    "\"%s\": anonuid=0 makes every squashed caller root",
 		    w->text);
 }
@@ -414,7 +390,7 @@ set_fsid(struct parse *s, struct export *e, const struct exports_draft *d,
 	if (!d->has_fsid)
 		return;
 	if (e->has_fsid && e->fsid != d->fsid)
-		exports_report(&s->p, EXPORTS_ERROR, w->line, w->column,
+		exports_error(&s->p, w->at,
 		    "\"%s\" has fsid=%u already: an export has one number",
 		    e->path, e->fsid);
 	e->has_fsid = true;
@@ -435,16 +411,14 @@ parse_client(struct parse *s, struct export *e,
 
 	fits = read_word(s, &w, "()");
 	if (!exports_draft_copy(&d, defaults)) {
-		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
-		    "out of memory");
+		exports_error(&s->p, w.at, "out of memory");
 		return false;
 	}
 	if (s->lx.c == '(') {
 		lex_next(s);
 		read_options(s, &d, ",)");
 		if (s->lx.c != ')') {
-			exports_report(&s->p, EXPORTS_ERROR, s->lx.line,
-			    s->lx.column,
+			exports_error(&s->p, s->lx.at,
 			    "\")\" expected: options have no blanks between "
 			    "them and end with \")\"");
 			skip_line(s); /* what follows is anybody's guess */
@@ -453,10 +427,9 @@ parse_client(struct parse *s, struct export *e,
 		}
 	}
 	if (!at_line_end(s) && s->lx.c != ' ' && read_word(s, &junk, ""))
-		exports_report(&s->p, EXPORTS_ERROR, junk.line, junk.column,
+		exports_error(&s->p, junk.at,
 		    "a blank is missing before \"%s\"", junk.text);
-	if (fits && exports_host(&s->p, &h, w.text, w.line, w.column) &&
-	    e != NULL) {
+	if (fits && exports_host(&s->p, &h, w.text, w.at) && e != NULL) {
 		check_draft(s, &d, &w);
 		set_fsid(s, e, &d, &w);
 		if (h.any)
@@ -488,8 +461,7 @@ parse_clients(struct parse *s, struct export *e)
 		}
 		n++;
 		if (s->lx.c == '(') {
-			exports_report(&s->p, EXPORTS_ERROR, s->lx.line,
-			    s->lx.column,
+			exports_error(&s->p, s->lx.at,
 			    "options without a client: remove the blank before "
 			    "\"(\", or write \"*(\" for everybody");
 			(void)read_word(s, &junk, "");
@@ -521,13 +493,13 @@ parse_line(struct parse *s)
 			return;
 		}
 	} else if (fits) {
-		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
+		exports_error(&s->p, w.at,
 		    "\"%s\" is not an absolute path of at most %d bytes "
 		    "without \"..\"",
 		    w.text, EXPORTS_PATH_MAX);
 	}
 	if (parse_clients(s, e) == 0 && e != NULL)
-		exports_report(&s->p, EXPORTS_ERROR, w.line, w.column,
+		exports_error(&s->p, w.at,
 		    "\"%s\" has no client: write \"*\" to export it to "
 		    "everybody",
 		    w.text);
@@ -538,20 +510,17 @@ exports_parse(const char *text, size_t len, const struct exports_hooks *hooks)
 {
 	struct parse s = {
 		.p = { .hooks = hooks },
-		.lx = { .text = text,
-		    .len = len,
-		    .next_line = 1,
-		    .next_column = 1 },
+		.lx = { .text = text, .len = len, .next = exports_top },
 	};
 
 	s.ex = calloc(1, sizeof(*s.ex));
 	if (s.ex == NULL) {
-		exports_report(&s.p, EXPORTS_ERROR, 1, 1, "out of memory");
+		exports_error(&s.p, exports_top, "out of memory");
 		return NULL;
 	}
 	if (len > EXPORTS_TEXT_MAX) {
-		exports_report(&s.p, EXPORTS_ERROR, 1, 1,
-		    "longer than %d bytes", EXPORTS_TEXT_MAX);
+		exports_error(&s.p, exports_top, "longer than %d bytes",
+		    EXPORTS_TEXT_MAX);
 		goto out;
 	}
 	for (lex_next(&s); s.lx.c != END; lex_next(&s)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside the exports parser: what exports/parse.c (lines), exports/option.c
- * (options), exports/host.c (clients) and exports/finish.c share. Nobody else
- * includes this.
+ * Inside the exports parser: what parse.c (lines) shares with option.c, host.c
+ * (clients), finish.c (the list as a whole) and report.c. Only these files
+ * include this.
  * Runs in: wherever exports_parse() does.
  */
 #ifndef EXPORTS_PARSE_H
@@ -15,13 +15,18 @@
 #define EXPORTS_ADDRESSES_MAX 16 /* of one host name */
 #define EXPORTS_OPTIONS_MAX   64 /* rows of the option table */
 
+/* Where in the file something stands. */
+struct exports_at {
+	int line, column; /* from 1 */
+};
+
 struct exports_parser {
 	const struct exports_hooks *hooks;
 	int reports;
 	bool failed; /* an error was reported */
 	/* Options that mean nothing here: bit = row; where the first was. */
 	uint64_t idle;
-	int idle_line, idle_column;
+	struct exports_at idle_at;
 };
 
 /* What an option list says, before it becomes a client entry. */
@@ -35,10 +40,15 @@ struct exports_draft {
 	const char *spoke[EXPORTS_OPTIONS_MAX];
 };
 
-/* Tells the caller of exports_parse(); an error makes the parse fail. */
-void exports_report(struct exports_parser *, enum exports_severity, int line,
-    int column, const char *fmt, ...) PRINTF_LIKE(5, 6);
+/* report.c: both tell the caller of exports_parse(); after an error there is
+ * no list. */
+extern const struct exports_at exports_top; /* the first character */
+void exports_error(struct exports_parser *, struct exports_at, const char *fmt,
+    ...) PRINTF_LIKE(3, 4);
+void exports_warning(struct exports_parser *, struct exports_at,
+    const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* option.c */
 /* The defaults: ro, root_squash, sync, secure, anonymous 65534. */
 void exports_draft_init(struct exports_draft *);
 /* False: out of memory; then the copy is empty. */
@@ -46,13 +56,13 @@ bool exports_draft_copy(struct exports_draft *, const struct exports_draft *);
 void exports_draft_clear(struct exports_draft *);
 /* Applies one option ("ro", "anonuid=99"); what is wrong is reported. */
 void exports_option(struct exports_parser *, struct exports_draft *,
-    const char *text, int line, int column);
+    const char *text, struct exports_at);
 /* The one warning about options that mean nothing here. */
 void exports_option_idle(struct exports_parser *);
 bool exports_options_equal(const struct export_options *,
     const struct export_options *);
 
-/* A client as written: its prefixes; a host name may have several. */
+/* host.c: a client as written: its prefixes; a host name may have several. */
 struct exports_host {
 	bool any;
 	struct addr net[EXPORTS_ADDRESSES_MAX];
@@ -62,9 +72,9 @@ struct exports_host {
 
 /* False when nothing can be matched; then it has been reported. */
 bool exports_host(struct exports_parser *, struct exports_host *,
-    const char *text, int line, int column);
+    const char *text, struct exports_at);
 
-/* Sorts, numbers and checks the list as a whole. */
+/* finish.c: sorts, numbers and checks the list as a whole. */
 void exports_finish(struct exports_parser *, struct exports *);
 
 #endif

@@ -150,6 +150,9 @@ check_stable_ids(void)
 	    "the number in the handles of earlier versions, of a path");
 	cmp_ok(exports_find_path(a, "/srv/music")->id, "==", 34536, "another");
 	cmp_ok(exports_id("70000"), "==", 56963, "a large fsid");
+	ok(exports_id_uuid("01234567-89AB-cdef-0123-456789abcdef") ==
+		2261798325u,
+	    "a UUID");
 	cmp_ok(exports_id_inside("/"), "==", 25506, "and inside an export");
 	cmp_ok(exports_id_inside("/srv/music"), "==", 49610, "another");
 	cmp_ok(exports_find_path(a, "/c")->id, "==", 56963, "of an fsid");

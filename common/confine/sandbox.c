@@ -37,15 +37,6 @@ sandbox_dies_with_parent(void)
 }
 
 void
-sandbox_missing(struct sandbox *box, const char *what, const char *why)
-{
-	size_t len = strlen(box->missing);
-
-	(void)snprintf(box->missing + len, sizeof(box->missing) - len,
-	    "%s%s (%s)", len > 0 ? "; " : "", what, why);
-}
-
-void
 sandbox_set_root(struct sandbox *box, const char *mounts, const char *root)
 {
 	(void)snprintf(box->mounts, sizeof(box->mounts), "%s", mounts);

@@ -103,8 +103,6 @@ void sandbox_begin(struct sandbox *, const struct sandbox_policy *,
     bool strict);
 /* For the line at start: from struct jail_view. */
 void sandbox_set_root(struct sandbox *, const char *mounts, const char *root);
-/* Notes that a layer is not in force; the warning names it. */
-void sandbox_missing(struct sandbox *, const char *what, const char *why);
 void sandbox_enter(struct sandbox *);
 /*
  * Loads the filters and writes "sandbox: mounts=private chroot=/srv/x

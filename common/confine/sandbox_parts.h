@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between the files of the sandbox; nobody else includes it.
+ * Between the files of the sandbox; no other file includes it.
  * Runs in: every role and portmapd.
  */
 #ifndef CONFINE_SANDBOX_PARTS_H
@@ -20,14 +20,17 @@
 #define SANDBOX_SANITIZER 0 /* their reports need calls no role may make */
 #endif
 
-/* Capabilities outlive the change of user; call as root. */
+/* sandbox_missing.c: notes that a layer is not in force. */
+void sandbox_missing(struct sandbox *, const char *what, const char *why);
+/* sandbox_caps.c: capabilities outlive the change of user; call as root. */
 void sandbox_caps_begin(struct sandbox *);
 /* Bounding set, securebits and capabilities down to the policy's. */
 void sandbox_caps_enter(struct sandbox *);
 /* "setuid,setgid", "none". */
 const char *sandbox_caps_text(const struct sandbox *, char *out, size_t size);
+/* sandbox_landlock.c */
 void sandbox_landlock_enter(struct sandbox *);
-/* Loads both filters for every thread of the process. */
+/* sandbox_seccomp.c: loads both filters for every thread of the process. */
 void sandbox_seccomp_seal(struct sandbox *);
 
 #endif

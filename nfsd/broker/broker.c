@@ -43,6 +43,7 @@ broker_free(struct broker *b)
 void
 broker_set_exports(struct broker *b, struct served_exports *x)
 {
+	broker_own_tables(x);
 	active_swap(&b->active, x);
 }
 

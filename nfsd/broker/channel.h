@@ -35,6 +35,11 @@ struct broker_source {
 	int fd; /* O_PATH */
 };
 
+/* tables.c. The table of an export, made when first used. NULL: no memory. */
+struct inode_table *broker_table(struct served_export *);
+/* The tables of this list will be freed with it. */
+void broker_own_tables(struct served_exports *);
+
 /*
  * open.c. Tag and export of a handle; fills all of the source but descriptors.
  * 0, or -1 with errno: ESTALE, BROKER_FORGED.
@@ -48,9 +53,7 @@ int broker_open_file(struct broker_channel *, const struct broker_open *,
 int broker_link_file(struct broker_channel *, const struct broker_link *,
     const char *name);
 
-/*
- * seal.c. One component; ".." only to name what a directory lies in.
- */
+/* seal.c. One component; ".." only to name what a directory lies in. */
 bool broker_is_name(const char *);
 /* The handle of an export's root. */
 void broker_seal_root(struct broker_channel *, const struct broker_seal *,

@@ -125,7 +125,7 @@ end_override(void)
 static int
 find_source(const struct broker_channel *c, struct broker_source *s)
 {
-	struct inode_table *table = served_table(s->export);
+	struct inode_table *table = broker_table(s->export);
 	bool override =
 	    !c->searches && cred_right(CAP_DAC_OVERRIDE, true) != -1;
 	int result = -1;

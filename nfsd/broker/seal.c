@@ -35,7 +35,7 @@ seal_one(struct broker *b, const struct broker_source *dir,
 			errno = EXDEV;
 			return -1;
 		}
-		table = served_table(e);
+		table = broker_table(e);
 		if (table == NULL ||
 		    inode_table_identify(table, &dir->plain, name, fd, &id) ==
 			-1)

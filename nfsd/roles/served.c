@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "nfsd/broker/inode_table.h"
 #include "nfsd/roles/served.h"
 
 /* Stable over restarts and the same on every server with the same fsid=. */
@@ -66,7 +65,6 @@ fill(struct served_export *e, const struct export *conf, int root, bool probe)
 	e->root = root;
 	e->mount = -1;
 	e->fsid = fsid_of(conf);
-	pthread_mutex_init(&e->lock, NULL);
 	e->crossmnt = exports_crossmnt(conf);
 	for (i = 0; i < conf->nclients; i++)
 		e->writable = e->writable || conf->clients[i].options.rw;
@@ -108,19 +106,17 @@ add_submount(struct served_exports *x, const struct submount *sub, bool probe)
 	x->n++;
 }
 
-static void
-clear(struct served_exports *x)
+void
+served_clear(struct served_exports *x)
 {
 	size_t i;
 
 	for (i = 0; i < x->n; i++) {
-		inode_table_free(x->list[i].table);
 		if (x->list[i].root != -1)
 			close(x->list[i].root);
 		if (x->list[i].mount != -1)
 			close(x->list[i].mount);
 		free(x->list[i].own_path);
-		pthread_mutex_destroy(&x->list[i].lock);
 	}
 	free(x->list);
 }
@@ -129,7 +125,7 @@ struct served_exports *
 served_new(struct exports *conf, const int *roots, const struct submount *subs,
     size_t nsubs, bool probe)
 {
-	struct served_exports *x = active_list_new(conf, clear);
+	struct served_exports *x = active_list_new(conf, served_clear);
 	size_t i;
 
 	if (x == NULL)
@@ -204,18 +200,4 @@ served_allows_group(const struct served_export *e, uint32_t gid)
 			return true;
 	}
 	return false;
-}
-
-struct inode_table *
-served_table(struct served_export *e)
-{
-	struct inode_table *t;
-
-	pthread_mutex_lock(&e->lock);
-	if (e->table == NULL)
-		e->table = inode_table_new(&e->fs, e->root, INODE_TABLE_MAX,
-		    e->crossmnt);
-	t = e->table;
-	pthread_mutex_unlock(&e->lock);
-	return t;
 }

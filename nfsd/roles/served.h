@@ -9,7 +9,6 @@
 
 #include <sys/types.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +41,8 @@ struct served_export {
 	bool crossmnt; /* some client may enter what is mounted inside */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* clock_ns() */
-	pthread_mutex_t lock; /* of table */
-	struct inode_table *table; /* broker: made when first needed */
+	/* The broker's own, see broker/tables.c; NULL: none yet. */
+	struct inode_table *_Atomic table;
 };
 
 /*
@@ -54,6 +53,8 @@ struct served_export {
  */
 struct served_exports *served_new(struct exports *conf, const int *roots,
     const struct submount *subs, size_t nsubs, bool probe);
+/* Closes and frees what served_new() made, at the end of the last use. */
+void served_clear(struct served_exports *);
 
 /* NULL: no such export, or its root is not there. */
 struct served_export *served_find(const struct served_exports *, uint16_t id);
@@ -63,7 +64,5 @@ struct served_export *served_find_root(const struct served_exports *,
 /* Can the export make a caller this user, or this group (after squashing)? */
 bool served_allows_user(const struct served_export *, uint32_t uid);
 bool served_allows_group(const struct served_export *, uint32_t gid);
-/* The table of places, made at the first call; NULL: no memory. */
-struct inode_table *served_table(struct served_export *);
 
 #endif

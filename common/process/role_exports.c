@@ -65,6 +65,14 @@ role_exports_receive(struct role_exports *in, const struct ipc_table *messages)
 		exit(0);
 }
 
+void *
+role_exports_arg(void *arg)
+{
+	const struct role_exports *in = arg;
+
+	return in->arg;
+}
+
 void
 role_exports_setup(void *arg, struct ipc_message *m)
 {

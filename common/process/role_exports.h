@@ -74,6 +74,9 @@ void role_exports_send(struct role_child *, const struct exports_file *,
  */
 void role_exports_receive(struct role_exports *, const struct ipc_table *);
 
+/* The role's own state, for the handlers of its own messages. */
+void *role_exports_arg(void *in);
+
 /* The handlers of ROLE_EXPORTS_ROWS. */
 void role_exports_setup(void *in, struct ipc_message *);
 void role_exports_begin(void *in, struct ipc_message *);

@@ -77,7 +77,8 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 			at->client->options.crossmnt)) == -1) {
 		status = open_failed(ctx, errno);
 	} else {
-		if (!ctx->state->seal(at->export, names, fd, at->below, fh)) {
+		if (!ctx->state->seal(ctx->state->seal_arg, at->export, names,
+			fd, at->below, fh)) {
 			explain(ctx, NOT_SEALED,
 			    "its filesystem has no handle for it");
 			status = MNTERR_SERVERFAULT;

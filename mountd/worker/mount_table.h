@@ -46,8 +46,9 @@ struct mount_state {
 	 * Asks the parent for the handle of fd, found at below in the export.
 	 * May be called from any thread. False: it would not.
 	 */
-	bool (*seal)(const struct export *, enum export_names, int fd,
-	    const char *below, struct fh *);
+	bool (*seal)(void *seal_arg, const struct export *, enum export_names,
+	    int fd, const char *below, struct fh *);
+	void *seal_arg;
 };
 
 /*

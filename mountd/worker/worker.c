@@ -47,8 +47,6 @@ struct worker {
 	pthread_mutex_t sealing; /* one question at a time */
 };
 
-static struct worker the_worker;
-
 /* clang-format off */
 static const struct sandbox_call permitted[] = {
 	{ SYS_openat,       false, "walk below an export, by descriptor only" },
@@ -74,24 +72,25 @@ static const struct sandbox_policy policy = {
 };
 
 static bool
-ask_seal(const struct export *e, enum export_names names, int fd,
+ask_seal(void *arg, const struct export *e, enum export_names names, int fd,
     const char *below, struct fh *fh)
 {
+	struct worker *w = arg;
 	struct mountd_seal ask = { .export_id = e->id,
 		.utf16 = names == NAMES_UTF16LE };
 	struct mountd_sealed answer = { .good = false };
-	int channel = the_worker.role->fds[MOUNTD_FD_SEAL];
+	int channel = w->role->fds[MOUNTD_FD_SEAL];
 	uint32_t type = MOUNTD_MESSAGES;
 
 	if (strlcpy(ask.below, below, sizeof(ask.below)) >= sizeof(ask.below))
 		return false;
-	(void)pthread_mutex_lock(&the_worker.sealing);
+	(void)pthread_mutex_lock(&w->sealing);
 	if (ipc_send(channel, MOUNTD_SEAL, &ask, sizeof(ask), &fd, 1) == -1 ||
 	    ipc_receive(channel, &type, &answer, sizeof(answer), NULL, NULL) !=
 		(ssize_t)sizeof(answer) ||
 	    type != MOUNTD_SEALED)
 		fatal("parent: no handle");
-	(void)pthread_mutex_unlock(&the_worker.sealing);
+	(void)pthread_mutex_unlock(&w->sealing);
 	if (answer.good)
 		*fh = answer.fh;
 	return answer.good;
@@ -100,7 +99,7 @@ ask_seal(const struct export *e, enum export_names names, int fd,
 static void
 on_handles(void *arg, struct ipc_message *m)
 {
-	struct worker *w = ((struct role_exports *)arg)->arg;
+	struct worker *w = role_exports_arg(arg);
 	struct mountd_handles in;
 
 	memcpy(&in, m->data, sizeof(in));
@@ -125,7 +124,7 @@ serve_list(void *arg, const struct role_list *list)
 static void
 on_stats(void *arg, struct ipc_message *m UNUSED)
 {
-	struct worker *w = ((struct role_exports *)arg)->arg;
+	struct worker *w = role_exports_arg(arg);
 
 	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
 		 "%llu refused",
@@ -148,7 +147,7 @@ static void
 on_stop(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct timeval soon = { .tv_usec = 20000 };
-	struct worker *w = ((struct role_exports *)arg)->arg;
+	struct worker *w = role_exports_arg(arg);
 	size_t i;
 
 	for (i = 0; i < w->sockets.n; i++) {
@@ -172,15 +171,11 @@ static const struct ipc_row rows[MOUNTD_MESSAGES] = {
 static const struct ipc_table messages = { rows, nitems(rows) };
 
 static void
-receive(struct worker *w)
-{
-	role_exports_receive(&w->incoming, &messages);
-}
-
-static void
 on_message(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	receive(arg);
+	struct worker *w = arg;
+
+	role_exports_receive(&w->incoming, &messages);
 }
 
 static void
@@ -223,40 +218,55 @@ listen_to_all(struct worker *w)
 		fatalx("event: out of memory");
 }
 
-int
-mountd_worker(struct role *role)
+/* Receives what a worker needs before it can serve. */
+static void
+learn(struct worker *w)
 {
-	static const struct rpc_prog *const progs[] = { &mount_prog };
-	struct worker *w = &the_worker;
-	struct rpc_hooks hooks = mount_hooks(&w->state);
-	struct sandbox box;
-
-	w->role = role;
-	w->incoming.channel = role->channel;
+	w->incoming.channel = w->role->channel;
 	w->incoming.setup = &w->setup;
 	w->incoming.serve = serve_list;
 	w->incoming.arg = w;
 	active_init(&w->state.active);
-	w->state.seal = ask_seal;
-	w->state.list = mount_list_new();
-	if (role->nfds < MOUNTD_FD_SOCKETS || w->state.list == NULL ||
-	    pthread_mutex_init(&w->sealing, NULL) != 0)
-		fatalx("cannot start");
-	/* One heap for all threads: shrinking another opens a file of /proc. */
-	(void)mallopt(M_ARENA_MAX, 1);
 	while (!w->incoming.has_setup || w->state.active.list == NULL)
-		receive(w);
+		role_exports_receive(&w->incoming, &messages);
+}
+
+static void
+make_state(struct worker *w)
+{
 	w->state.export_all = w->setup.export_all;
 	w->state.dump_all = w->setup.dump_all;
-	enter_sandbox(w, &box);
-	w->base = daemon_events();
-	w->server = rpc_server_new(progs, nitems(progs), &hooks);
-	w->pool = rpc_pool_new(w->base, MOUNT_THREADS, QUEUE_MAX, NULL, NULL);
-	rpc_server_set_pool(w->server, w->pool);
-	listen_to_all(w);
+	w->state.seal = ask_seal;
+	w->state.seal_arg = w;
+	w->state.list = mount_list_new();
+	if (w->state.list == NULL || pthread_mutex_init(&w->sealing, NULL) != 0)
+		fatalx("out of memory");
+}
+
+int
+mountd_worker(struct role *role)
+{
+	static const struct rpc_prog *const progs[] = { &mount_prog };
+	static struct worker w;
+	const struct rpc_hooks hooks = mount_hooks(&w.state);
+	struct sandbox box;
+
+	if (role->nfds < MOUNTD_FD_SOCKETS)
+		fatalx("parent: too few descriptors");
+	/* One heap for all threads: shrinking another opens a file of /proc. */
+	(void)mallopt(M_ARENA_MAX, 1);
+	w.role = role;
+	learn(&w);
+	make_state(&w);
+	enter_sandbox(&w, &box);
+	w.base = daemon_events();
+	w.server = rpc_server_new(progs, nitems(progs), &hooks);
+	w.pool = rpc_pool_new(w.base, MOUNT_THREADS, QUEUE_MAX, NULL, NULL);
+	rpc_server_set_pool(w.server, w.pool);
+	listen_to_all(&w);
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, MOUNTD_READY, NULL, 0, NULL, 0) == -1)
 		fatal("parent");
-	(void)event_base_dispatch(w->base);
+	(void)event_base_dispatch(w.base);
 	return 1;
 }

@@ -73,7 +73,7 @@ struct waiting {
 	uint32_t worker;
 };
 
-static struct {
+struct broker_role {
 	struct role *role;
 	struct broker *broker;
 	struct nfsd_setup setup;
@@ -84,40 +84,39 @@ static struct {
 	unsigned int running;
 	struct waiting queue[QUEUE_MAX];
 	size_t n;
-} self = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.more = PTHREAD_COND_INITIALIZER,
-	.started = PTHREAD_COND_INITIALIZER };
+};
 
 static struct waiting
-next_channel(void)
+next_channel(struct broker_role *b)
 {
 	struct waiting next;
 
-	pthread_mutex_lock(&self.lock);
-	while (self.n == 0)
-		pthread_cond_wait(&self.more, &self.lock);
-	next = self.queue[0];
-	self.n--;
-	memmove(self.queue, self.queue + 1, self.n * sizeof(self.queue[0]));
-	pthread_mutex_unlock(&self.lock);
+	pthread_mutex_lock(&b->lock);
+	while (b->n == 0)
+		pthread_cond_wait(&b->more, &b->lock);
+	next = b->queue[0];
+	b->n--;
+	memmove(b->queue, b->queue + 1, b->n * sizeof(b->queue[0]));
+	pthread_mutex_unlock(&b->lock);
 	return next;
 }
 
 static void *
-serve(void *arg UNUSED)
+serve(void *arg)
 {
+	struct broker_role *b = arg;
 	struct broker_channel *channel;
 	struct nfsd_bad bad;
 	struct waiting next;
 	const char *why;
 
-	pthread_mutex_lock(&self.lock);
-	self.running++;
-	pthread_cond_signal(&self.started);
-	pthread_mutex_unlock(&self.lock);
+	pthread_mutex_lock(&b->lock);
+	b->running++;
+	pthread_cond_signal(&b->started);
+	pthread_mutex_unlock(&b->lock);
 	for (;;) {
-		next = next_channel();
-		channel = broker_channel_new(self.broker);
+		next = next_channel(b);
+		channel = broker_channel_new(b->broker);
 		if (channel == NULL)
 			fatal("channel");
 		why = broker_serve(channel, next.fd);
@@ -125,8 +124,8 @@ serve(void *arg UNUSED)
 			log_warnx("worker %u: broke the broker's rules: %s",
 			    next.worker, why);
 			bad.worker = next.worker;
-			(void)ipc_send(self.role->channel, NFSD_BAD_WORKER,
-			    &bad, sizeof(bad), NULL, 0);
+			(void)ipc_send(b->role->channel, NFSD_BAD_WORKER, &bad,
+			    sizeof(bad), NULL, 0);
 		}
 		broker_channel_free(channel);
 		close(next.fd);
@@ -135,57 +134,59 @@ serve(void *arg UNUSED)
 }
 
 static void
-start_threads(void)
+start_threads(struct broker_role *b)
 {
-	unsigned int each = self.setup.threads + 1, i, n;
+	unsigned int each = b->setup.threads + 1, i, n;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int error;
 
-	n = (self.setup.workers + 2) * each;
+	n = (b->setup.workers + 2) * each;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	for (i = 0; i < n; i++) {
-		error = pthread_create(&thread, &attr, serve, NULL);
+		error = pthread_create(&thread, &attr, serve, b);
 		if (error != 0)
 			fatalx("thread %u of %u: %s: use fewer (-t, -w)", i + 1,
 			    n, strerror(error));
 	}
 	pthread_attr_destroy(&attr);
 	/* A thread that is still being born needs what will be forbidden. */
-	pthread_mutex_lock(&self.lock);
-	while (self.running < n)
-		pthread_cond_wait(&self.started, &self.lock);
-	pthread_mutex_unlock(&self.lock);
+	pthread_mutex_lock(&b->lock);
+	while (b->running < n)
+		pthread_cond_wait(&b->started, &b->lock);
+	pthread_mutex_unlock(&b->lock);
 }
 
 static void
-serve_list(void *arg UNUSED, const struct role_list *list)
+serve_list(void *arg, const struct role_list *list)
 {
+	struct broker_role *b = arg;
 	struct served_exports *x =
 	    served_new(list->conf, list->roots, list->subs, list->nsubs, true);
 
 	if (x == NULL)
 		fatal("exports");
-	broker_set_exports(self.broker, x);
+	broker_set_exports(b->broker, x);
 }
 
 static void
-on_channels(void *arg UNUSED, struct ipc_message *m)
+on_channels(void *arg, struct ipc_message *m)
 {
+	struct broker_role *b = role_exports_arg(arg);
 	struct nfsd_channels in;
 	size_t i;
 
 	memcpy(&in, m->data, sizeof(in));
-	pthread_mutex_lock(&self.lock);
-	for (i = 0; i < m->nfds && self.n < QUEUE_MAX; i++) {
-		self.queue[self.n].fd = m->fds[i];
-		self.queue[self.n++].worker = in.worker;
+	pthread_mutex_lock(&b->lock);
+	for (i = 0; i < m->nfds && b->n < QUEUE_MAX; i++) {
+		b->queue[b->n].fd = m->fds[i];
+		b->queue[b->n++].worker = in.worker;
 		m->fds[i] = -1;
 	}
-	pthread_cond_broadcast(&self.more);
-	pthread_mutex_unlock(&self.lock);
+	pthread_cond_broadcast(&b->more);
+	pthread_mutex_unlock(&b->lock);
 }
 
 static void
@@ -205,12 +206,6 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 static const struct ipc_table messages = { rows, nitems(rows) };
 
 static void
-listen_once(void)
-{
-	role_exports_receive(&self.incoming, &messages);
-}
-
-static void
 make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
 {
 	*policy = (struct sandbox_policy){ .role = "broker",
@@ -224,21 +219,32 @@ make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
 	policy->ncaps = modes[setup->mode].ncaps;
 }
 
+/* Receives the setup; the exports and the channels may come at any time. */
+static void
+learn(struct broker_role *b)
+{
+	b->incoming.channel = b->role->channel;
+	b->incoming.setup = &b->setup;
+	b->incoming.serve = serve_list;
+	b->incoming.arg = b;
+	while (!b->incoming.has_setup)
+		role_exports_receive(&b->incoming, &messages);
+	b->broker = broker_new(&b->setup.keys, b->setup.mode);
+}
+
 int
 nfsd_broker(struct role *role)
 {
-	const struct nfsd_setup *setup = &self.setup;
+	static struct broker_role b = { .lock = PTHREAD_MUTEX_INITIALIZER,
+		.more = PTHREAD_COND_INITIALIZER,
+		.started = PTHREAD_COND_INITIALIZER };
+	const struct nfsd_setup *setup = &b.setup;
 	struct sandbox_policy policy;
 	struct sandbox box;
 	struct jail_view view;
 
-	self.role = role;
-	self.incoming.channel = role->channel;
-	self.incoming.setup = &self.setup;
-	self.incoming.serve = serve_list;
-	while (!self.incoming.has_setup)
-		listen_once();
-	self.broker = broker_new(&setup->keys, setup->mode);
+	b.role = role;
+	learn(&b);
 	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
 	make_policy(&policy, setup);
 	sandbox_begin(&box, &policy, setup->strict);
@@ -247,10 +253,10 @@ nfsd_broker(struct role *role)
 		daemon_drop(setup->uid, setup->gid);
 	sandbox_enter(&box);
 	(void)cred_right(CAP_DAC_OVERRIDE, false);
-	start_threads();
+	start_threads(&b);
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
 		fatal("parent");
 	for (;;)
-		listen_once();
+		role_exports_receive(&b.incoming, &messages);
 }

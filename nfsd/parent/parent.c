@@ -25,7 +25,7 @@
 #include "process/register.h"
 #include "process/reload.h"
 
-static struct parent {
+struct parent {
 	struct nfsd *n;
 	struct event_base *base;
 	struct exports_file file;
@@ -33,6 +33,7 @@ static struct parent {
 	struct fh_keys keys;
 	struct registration *registration;
 	struct role_child *broker;
+	struct role_spec worker_specs[NFSD_WORKERS_MAX];
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
@@ -42,25 +43,25 @@ static struct parent {
 	bool serving; /* every role has been, once */
 	struct event *on_patience;
 	bool stopping;
-} self;
+};
 
 static void
-send_exports(struct role_child *child)
+send_exports(const struct parent *p, struct role_child *child)
 {
-	role_exports_send(child, &self.file, self.jail, &self.subs);
+	role_exports_send(child, &p->file, p->jail, &p->subs);
 }
 
 /* New channels between the broker and one worker, when both are there. */
 static void
-connect_roles(unsigned int worker)
+connect_roles(struct parent *p, unsigned int worker)
 {
 	struct nfsd_channels m = { .worker = worker };
 	int pair[2], ours[NFSD_THREADS_MAX + 1], theirs[NFSD_THREADS_MAX + 1];
-	unsigned int i, n = self.n->setup.threads + 1;
+	unsigned int i, n = p->n->setup.threads + 1;
 
-	if (self.broker == NULL || role_channel(self.broker) == -1 ||
-	    self.workers[worker] == NULL ||
-	    role_channel(self.workers[worker]) == -1)
+	if (p->broker == NULL || role_channel(p->broker) == -1 ||
+	    p->workers[worker] == NULL ||
+	    role_channel(p->workers[worker]) == -1)
 		return;
 	for (i = 0; i < n; i++) {
 		if (ipc_pair(pair) == -1)
@@ -68,8 +69,8 @@ connect_roles(unsigned int worker)
 		ours[i] = pair[0];
 		theirs[i] = pair[1];
 	}
-	(void)role_send(self.broker, NFSD_CHANNELS, &m, sizeof(m), ours, n);
-	(void)role_send(self.workers[worker], NFSD_CHANNELS, &m, sizeof(m),
+	(void)role_send(p->broker, NFSD_CHANNELS, &m, sizeof(m), ours, n);
+	(void)role_send(p->workers[worker], NFSD_CHANNELS, &m, sizeof(m),
 	    theirs, n);
 	for (i = 0; i < n; i++) {
 		close(ours[i]);
@@ -78,107 +79,115 @@ connect_roles(unsigned int worker)
 }
 
 static size_t
-broker_inherit(void *arg UNUSED, unsigned int index UNUSED,
-    int fds[ROLE_FDS_MAX])
+broker_inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
 {
-	fds[NFSD_FD_JAIL] = jail_fd(self.jail);
+	const struct parent *p = arg;
+
+	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
 	return NFSD_FD_JAIL + 1;
 }
 
 static void
-broker_started(void *arg UNUSED, struct role_child *child)
+broker_started(void *arg, struct role_child *child)
 {
-	struct nfsd_setup setup = self.n->setup;
+	struct parent *p = arg;
+	struct nfsd_setup setup = p->n->setup;
 	unsigned int i;
 
-	self.broker = child;
+	p->broker = child;
 	role_becomes(child, setup.uid);
-	setup.keys = self.keys;
+	setup.keys = p->keys;
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	explicit_bzero(&setup.keys, sizeof(setup.keys));
-	send_exports(child);
-	for (i = 0; i < self.n->setup.workers; i++)
-		connect_roles(i);
+	send_exports(p, child);
+	for (i = 0; i < p->n->setup.workers; i++)
+		connect_roles(p, i);
 }
 
 static size_t
-worker_inherit(void *arg UNUSED, unsigned int index, int fds[ROLE_FDS_MAX])
+worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 {
-	fds[NFSD_FD_JAIL] = jail_fd(self.jail);
-	fds[NFSD_FD_VERIFIER] = self.verifier;
-	fds[NFSD_FD_STATS] = parent_stats_fd(&self.stats, index);
+	const struct parent *p = arg;
+
+	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
+	fds[NFSD_FD_VERIFIER] = p->verifier;
+	fds[NFSD_FD_STATS] = parent_stats_fd(&p->stats, index);
 	return NFSD_FD_SOCKETS +
-	    listen_fds(&self.sockets[index], fds + NFSD_FD_SOCKETS,
+	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
 		ROLE_FDS_MAX - NFSD_FD_SOCKETS);
 }
 
 static void
-worker_started(void *arg UNUSED, struct role_child *child)
+worker_started(void *arg, struct role_child *child)
 {
-	struct nfsd_setup setup = self.n->setup;
+	struct parent *p = arg;
+	struct nfsd_setup setup = p->n->setup;
 
-	self.workers[role_index(child)] = child;
+	p->workers[role_index(child)] = child;
 	role_becomes(child, setup.uid);
-	setup.keys.worker = self.keys.worker;
+	setup.keys.worker = p->keys.worker;
 	memset(&setup.keys.broker, 0, sizeof(setup.keys.broker));
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
-	send_exports(child);
-	connect_roles(role_index(child));
+	send_exports(p, child);
+	connect_roles(p, role_index(child));
 }
 
 /* Tells the world when every role serves: at the start and after a reload. */
 static void
-check_roles(void)
+check_roles(struct parent *p)
 {
-	if (!reload_check(&self.reload) || self.serving)
+	if (!reload_check(&p->reload) || p->serving)
 		return;
-	self.serving = true;
-	if (self.registration != NULL)
-		register_start(self.registration);
-	daemon_ready(self.base, &self.n->d);
+	p->serving = true;
+	if (p->registration != NULL)
+		register_start(p->registration);
+	daemon_ready(p->base, &p->n->d);
 }
 
 static void
 on_ready(void *arg, struct ipc_message *m UNUSED)
 {
 	role_is_ready(arg);
-	check_roles();
+	check_roles(role_arg(arg));
 }
 
 static void
 on_serves(void *arg, struct ipc_message *m UNUSED)
 {
 	role_acknowledged(arg);
-	check_roles();
+	check_roles(role_arg(arg));
 }
 
 static void
-on_bad_worker(void *arg UNUSED, struct ipc_message *m)
+on_bad_worker(void *arg, struct ipc_message *m)
 {
+	struct parent *p = role_arg(arg);
 	struct nfsd_bad bad;
 
 	memcpy(&bad, m->data, sizeof(bad));
-	if (bad.worker < self.n->setup.workers)
-		role_restart(self.workers[bad.worker],
+	if (bad.worker < p->n->setup.workers)
+		role_restart(p->workers[bad.worker],
 		    "it broke the broker's rules");
 }
 
 static bool
-all_ended(void)
+all_ended(const struct parent *p)
 {
 	unsigned int i;
 
-	for (i = 0; i < self.n->setup.workers; i++)
-		if (!role_has_ended(self.workers[i]))
+	for (i = 0; i < p->n->setup.workers; i++)
+		if (!role_has_ended(p->workers[i]))
 			return false;
 	return true;
 }
 
 static void
-ended(void *arg UNUSED, struct role_child *child UNUSED)
+ended(void *arg, struct role_child *child UNUSED)
 {
-	if (self.stopping && all_ended())
-		event_base_loopexit(self.base, NULL);
+	struct parent *p = arg;
+
+	if (p->stopping && all_ended(p))
+		event_base_loopexit(p->base, NULL);
 }
 
 /* clang-format off */
@@ -200,63 +209,67 @@ static const struct ipc_table broker_table = { broker_rows,
 	nitems(broker_rows) };
 
 static void
-give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
+	struct parent *p = arg;
+
 	log_warnx("not all calls could be finished in time");
-	event_base_loopbreak(self.base);
+	event_base_loopbreak(p->base);
 }
 
 static void
-stop_workers(void *arg UNUSED)
+stop_workers(void *arg)
 {
+	struct parent *p = arg;
 	unsigned int i;
 
-	for (i = 0; i < self.n->setup.workers; i++) {
-		role_expect_end(self.workers[i]);
-		(void)role_send(self.workers[i], NFSD_STOP, NULL, 0, NULL, 0);
+	for (i = 0; i < p->n->setup.workers; i++) {
+		role_expect_end(p->workers[i]);
+		(void)role_send(p->workers[i], NFSD_STOP, NULL, 0, NULL, 0);
 	}
-	if (all_ended())
-		event_base_loopexit(self.base, NULL);
+	if (all_ended(p))
+		event_base_loopexit(p->base, NULL);
 }
 
 /* Unregister first: nobody is sent to a port where nobody answers. */
 static void
-stop(void *arg UNUSED)
+stop(void *arg)
 {
 	const struct timeval patience = { .tv_sec = NFSD_STOP_MS / 1000 };
+	struct parent *p = arg;
 
-	if (self.stopping)
+	if (p->stopping)
 		return;
-	self.stopping = true;
-	role_expect_end(self.broker);
-	self.on_patience = evtimer_new(self.base, give_up, NULL);
-	if (self.on_patience != NULL)
-		(void)event_add(self.on_patience, &patience);
-	if (self.registration != NULL)
-		register_stop(self.registration, stop_workers, NULL);
+	p->stopping = true;
+	role_expect_end(p->broker);
+	p->on_patience = evtimer_new(p->base, give_up, p);
+	if (p->on_patience != NULL)
+		(void)event_add(p->on_patience, &patience);
+	if (p->registration != NULL)
+		register_stop(p->registration, stop_workers, p);
 	else
-		stop_workers(NULL);
+		stop_workers(p);
 }
 
 static void
-restart_all(const char *why)
+restart_all(struct parent *p, const char *why)
 {
 	unsigned int i;
 
-	role_restart(self.broker, why);
-	for (i = 0; i < self.n->setup.workers; i++)
-		role_restart(self.workers[i], why);
+	role_restart(p->broker, why);
+	for (i = 0; i < p->n->setup.workers; i++)
+		role_restart(p->workers[i], why);
 }
 
 /* The mode is a matter of rights, which running roles have given up. */
 static bool
-choose_mode(void)
+choose_mode(struct parent *p)
 {
-	struct nfsd_setup *s = &self.n->setup, old = *s;
+	struct nfsd_setup *s = &p->n->setup, old = *s;
 
-	s->uid = self.n->d.uid;
-	s->gid = self.n->d.gid;
-	s->mode = nfsd_mode(self.file.list, s->rootless, &s->uid, &s->gid);
+	s->uid = p->n->d.uid;
+	s->gid = p->n->d.gid;
+	s->mode = nfsd_mode(p->file.list, s->rootless, &s->uid, &s->gid);
 	if (s->mode == old.mode && s->uid == old.uid && s->gid == old.gid)
 		return false;
 	log_info("mode: %s (user %u)", nfsd_mode_name(s->mode, s->rootless),
@@ -265,113 +278,126 @@ choose_mode(void)
 }
 
 static void
-use_exports(void)
+use_exports(struct parent *p)
 {
 	unsigned int i;
 
-	if (choose_mode())
-		restart_all("the exports need another mode");
-	else if (jail_needs_restart(self.jail))
-		restart_all("it cannot reach the new exports");
+	if (choose_mode(p))
+		restart_all(p, "the exports need another mode");
+	else if (jail_needs_restart(p->jail))
+		restart_all(p, "it cannot reach the new exports");
 	else {
-		send_exports(self.broker);
-		for (i = 0; i < self.n->setup.workers; i++)
-			send_exports(self.workers[i]);
+		send_exports(p, p->broker);
+		for (i = 0; i < p->n->setup.workers; i++)
+			send_exports(p, p->workers[i]);
 	}
 }
 
 static void
-reload(void *arg UNUSED)
+reload(void *arg)
 {
-	if (config_reload(&self.file, self.n->d.exports_file, self.jail,
-		&self.subs))
-		use_exports();
-	reload_wait(&self.reload);
+	struct parent *p = arg;
+
+	if (config_reload(&p->file, p->n->d.exports_file, p->jail, &p->subs))
+		use_exports(p);
+	reload_wait(&p->reload);
 }
 
 static void
-log_stats(void *arg UNUSED)
+log_stats(void *arg)
 {
-	parent_stats_log(&self.stats);
+	const struct parent *p = arg;
+
+	parent_stats_log(&p->stats);
 }
 
 static void
-prepare_registration(void)
+prepare_registration(struct parent *p)
 {
-	if (self.n->d.no_register)
+	if (p->n->d.no_register)
 		return;
-	self.registration = register_new(self.base, self.n->d.socket);
-	register_program(self.registration, &nfs_program, &self.sockets[0]);
+	p->registration = register_new(p->base, p->n->d.socket);
+	register_program(p->registration, &nfs_program, &p->sockets[0]);
 }
 
 static void
-bind_sockets(void)
+bind_sockets(struct parent *p)
 {
 	unsigned int i;
 
-	listen_all(&self.sockets[0], &self.n->d, "nfs 2,3",
-	    self.n->setup.workers > 1);
-	for (i = 1; i < self.n->setup.workers; i++)
-		if (listen_again(&self.sockets[i], &self.sockets[0]) == -1)
+	listen_all(&p->sockets[0], &p->n->d, "nfs 2,3",
+	    p->n->setup.workers > 1);
+	for (i = 1; i < p->n->setup.workers; i++)
+		if (listen_again(&p->sockets[i], &p->sockets[0]) == -1)
 			fatal("sockets of worker %u", i);
 }
 
 static void
-prepare(void)
+prepare(struct parent *p)
 {
-	if (!config_load(&self.file, self.n->d.exports_file, false))
-		fatalx("%s: not usable, see above", self.n->d.exports_file);
-	config_load_key(&self.keys, self.n->d.key_file);
+	if (!config_load(&p->file, p->n->d.exports_file, false))
+		fatalx("%s: not usable, see above", p->n->d.exports_file);
+	config_load_key(&p->keys, p->n->d.key_file);
 	(void)daemon_raise_files();
-	bind_sockets();
-	self.verifier = shm_new(sizeof(uint64_t));
-	if (self.verifier == -1)
+	bind_sockets(p);
+	p->verifier = shm_new(sizeof(uint64_t));
+	if (p->verifier == -1)
 		fatal("shared memory");
-	daemon_detach(&self.n->d);
-	self.jail = config_jail(self.file.list, &self.subs, self.n->d.rootless);
-	self.n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
-	(void)choose_mode();
-	self.base = daemon_events();
-	reload_init(&self.reload, self.base);
-	parent_stats_start(&self.stats, self.base, self.n);
+	daemon_detach(&p->n->d);
+	p->jail = config_jail(p->file.list, &p->subs, p->n->d.rootless);
+	p->n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
+	(void)choose_mode(p);
+	p->base = daemon_events();
+	reload_init(&p->reload, p->base);
+	parent_stats_start(&p->stats, p->base, p->n);
+}
+
+static void
+start_roles(struct parent *p, const struct role_spec *broker)
+{
+	unsigned int i;
+
+	p->broker = role_start(p->base, broker);
+	reload_add(&p->reload, p->broker);
+	for (i = 0; i < p->n->setup.workers; i++) {
+		p->worker_specs[i] = (struct role_spec){ .name = "worker",
+			.index = i,
+			.inherit = worker_inherit,
+			.started = worker_started,
+			.ended = ended,
+			.messages = &worker_table,
+			.arg = p };
+		p->workers[i] = role_start(p->base, &p->worker_specs[i]);
+		reload_add(&p->reload, p->workers[i]);
+	}
 }
 
 int
 nfsd_parent(struct nfsd *n)
 {
+	static struct parent p;
 	static const struct role_spec broker = { .name = "broker",
 		.inherit = broker_inherit,
 		.started = broker_started,
-		.messages = &broker_table };
-	static struct role_spec workers[NFSD_WORKERS_MAX];
+		.messages = &broker_table,
+		.arg = &p };
 	static const struct daemon_signals signals = { stop, reload, log_stats,
-		NULL };
+		&p };
 	unsigned int i;
 
-	self.n = n;
-	prepare();
-	prepare_registration();
-	self.broker = role_start(self.base, &broker);
-	reload_add(&self.reload, self.broker);
-	for (i = 0; i < self.n->setup.workers; i++) {
-		workers[i] = (struct role_spec){ .name = "worker",
-			.index = i,
-			.inherit = worker_inherit,
-			.started = worker_started,
-			.ended = ended,
-			.messages = &worker_table };
-		self.workers[i] = role_start(self.base, &workers[i]);
-		reload_add(&self.reload, self.workers[i]);
-	}
-	daemon_signals(self.base, &signals);
-	(void)event_base_dispatch(self.base);
-	register_free(self.registration);
-	for (i = 0; i < self.n->setup.workers; i++)
-		role_free(self.workers[i]);
-	role_free(self.broker);
-	reload_free(&self.reload);
-	parent_stats_stop(&self.stats);
-	jail_free(self.jail);
+	p.n = n;
+	prepare(&p);
+	prepare_registration(&p);
+	start_roles(&p, &broker);
+	daemon_signals(p.base, &signals);
+	(void)event_base_dispatch(p.base);
+	register_free(p.registration);
+	for (i = 0; i < n->setup.workers; i++)
+		role_free(p.workers[i]);
+	role_free(p.broker);
+	reload_free(&p.reload);
+	parent_stats_stop(&p.stats);
+	jail_free(p.jail);
 	return 0;
 }
 

@@ -46,15 +46,15 @@
 
 _Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX, "the door knows them all");
 
-static struct worker {
+struct worker {
 	struct role *role;
 	struct nfsd_setup setup;
 	struct role_exports incoming;
+	struct worker_policy policy;
 	struct event_base *base;
 	struct door *door;
-	struct served_exports *first; /* until the door is there */
+	const struct served_exports *exports; /* the door's; NULL: none yet */
 	bool has_channels;
-	int channels[NFSD_THREADS_MAX + 1];
 	struct ops_scratch *scratch[NFSD_THREADS_MAX + 1];
 	struct listen_set sockets;
 	struct rpc_server *server;
@@ -67,7 +67,7 @@ static struct worker {
 	size_t descriptors; /* for files and connections */
 	struct event *on_parent, *on_second, *on_drain;
 	unsigned int drained_ms;
-} self;
+};
 
 static enum rpc_auth_stat
 worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
@@ -114,13 +114,13 @@ worker_end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
 }
 
 static size_t
-connections_now(void)
+connections_now(const struct worker *w)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < self.sockets.n; i++)
-		if (self.tcp[i] != NULL)
-			n += rpc_tcp_connections(self.tcp[i]);
+	for (i = 0; i < w->sockets.n; i++)
+		if (w->tcp[i] != NULL)
+			n += rpc_tcp_connections(w->tcp[i]);
 	return n;
 }
 
@@ -129,108 +129,104 @@ connections_now(void)
  * to the janitor may still be open when accept(2) is tried next: then more go.
  */
 static bool
-give_files(void *arg UNUSED)
+give_files(void *arg)
 {
-	return door_give_files(self.door);
+	struct worker *w = arg;
+
+	return door_give_files(w->door);
 }
 
 static void
-copy_stats(size_t connections)
+copy_stats(struct worker *w, size_t connections)
 {
-	const struct reply_cache_stats *r = reply_cache_stats(self.replies);
+	const struct reply_cache_stats *r = reply_cache_stats(w->replies);
 	struct door_stats d;
 
-	door_stats(self.door, &d);
-	stats_set(self.stats, STATS_CONNECTIONS, connections);
-	stats_set(self.stats, STATS_IN_FLIGHT,
-	    rpc_server_in_flight(self.server));
-	stats_set(self.stats, STATS_FILES, d.files.descriptors);
-	stats_set(self.stats, STATS_FILE_HITS, d.files.hits);
-	stats_set(self.stats, STATS_FILE_MISSES, d.files.misses);
-	stats_set(self.stats, STATS_FILE_EVICTIONS, d.files.evictions);
-	stats_set(self.stats, STATS_NOTE_HITS, d.notes.hits);
-	stats_set(self.stats, STATS_NOTE_MISSES, d.notes.misses);
-	stats_set(self.stats, STATS_LISTING_HITS, d.listings.hits);
-	stats_set(self.stats, STATS_LISTING_MISSES, d.listings.misses);
-	stats_set(self.stats, STATS_REPLY_HITS, r->hits);
-	stats_set(self.stats, STATS_REPLY_BUSY, r->busy);
-	stats_set(self.stats, STATS_REPLY_MISSES, r->misses);
-	stats_set(self.stats, STATS_LATE, self.late);
+	door_stats(w->door, &d);
+	stats_set(w->stats, STATS_CONNECTIONS, connections);
+	stats_set(w->stats, STATS_IN_FLIGHT, rpc_server_in_flight(w->server));
+	stats_set(w->stats, STATS_FILES, d.files.descriptors);
+	stats_set(w->stats, STATS_FILE_HITS, d.files.hits);
+	stats_set(w->stats, STATS_FILE_MISSES, d.files.misses);
+	stats_set(w->stats, STATS_FILE_EVICTIONS, d.files.evictions);
+	stats_set(w->stats, STATS_NOTE_HITS, d.notes.hits);
+	stats_set(w->stats, STATS_NOTE_MISSES, d.notes.misses);
+	stats_set(w->stats, STATS_LISTING_HITS, d.listings.hits);
+	stats_set(w->stats, STATS_LISTING_MISSES, d.listings.misses);
+	stats_set(w->stats, STATS_REPLY_HITS, r->hits);
+	stats_set(w->stats, STATS_REPLY_BUSY, r->busy);
+	stats_set(w->stats, STATS_REPLY_MISSES, r->misses);
+	stats_set(w->stats, STATS_LATE, w->late);
 }
 
 static void
-each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	size_t connections = connections_now();
+	struct worker *w = arg;
+	size_t connections = connections_now(w);
 
-	door_release_idle(self.door, clock_ns());
+	door_release_idle(w->door, clock_ns());
 	/* share_descriptors() keeps connections below descriptors. */
-	door_set_files(self.door, self.descriptors - connections);
-	copy_stats(connections);
+	door_set_files(w->door, w->descriptors - connections);
+	copy_stats(w, connections);
 }
 
 static void
-serve_list(void *arg UNUSED, const struct role_list *list)
+serve_list(void *arg, const struct role_list *list)
 {
+	struct worker *w = arg;
 	struct served_exports *x =
 	    served_new(list->conf, list->roots, list->subs, list->nsubs, false);
 
 	if (x == NULL)
 		fatal("exports");
-	if (self.door != NULL)
-		door_set_exports(self.door, x);
-	else {
-		active_done(self.first);
-		self.first = x;
-	}
+	door_set_exports(w->door, x);
+	w->exports = x;
 }
 
 /* The first channels, or new ones because the broker was started again. */
 static void
-on_channels(void *arg UNUSED, struct ipc_message *m)
+on_channels(void *arg, struct ipc_message *m)
 {
-	size_t i;
+	struct worker *w = role_exports_arg(arg);
+	unsigned int i;
 
-	if (m->nfds != self.setup.threads + 1)
+	if (m->nfds != w->setup.threads + 1)
 		fatalx("parent: wrong number of channels");
 	for (i = 0; i < m->nfds; i++) {
-		if (self.door != NULL)
-			door_replace_broker(self.door, (unsigned int)i,
-			    m->fds[i]);
-		else {
-			if (self.has_channels)
-				close(self.channels[i]);
-			self.channels[i] = m->fds[i];
-		}
+		door_replace_broker(w->door, i, m->fds[i]);
 		m->fds[i] = -1;
 	}
-	self.has_channels = true;
+	w->has_channels = true;
 }
 
 /* Ends when every call is answered, or when there is no more time. */
 static void
-drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	self.drained_ms += DRAIN_MS;
-	if ((rpc_server_in_flight(self.server) == 0 &&
-		rpc_streams_unsent(self.streams) == 0) ||
-	    self.drained_ms >= NFSD_STOP_MS - 500)
-		event_base_loopexit(self.base, NULL);
+	struct worker *w = arg;
+
+	w->drained_ms += DRAIN_MS;
+	if ((rpc_server_in_flight(w->server) == 0 &&
+		rpc_streams_unsent(w->streams) == 0) ||
+	    w->drained_ms >= NFSD_STOP_MS - 500)
+		event_base_loopexit(w->base, NULL);
 }
 
 static void
-worker_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
+worker_stop(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct timeval often = { .tv_usec = DRAIN_MS * 1000 };
+	struct worker *w = role_exports_arg(arg);
 	size_t i;
 
-	if (self.on_drain != NULL)
+	if (w->on_drain != NULL)
 		return;
-	for (i = 0; i < self.sockets.n; i++)
-		if (self.tcp[i] != NULL)
-			rpc_tcp_stop_accepting(self.tcp[i]);
-	self.on_drain = event_new(self.base, -1, EV_PERSIST, drain, NULL);
-	if (self.on_drain == NULL || event_add(self.on_drain, &often) == -1)
+	for (i = 0; i < w->sockets.n; i++)
+		if (w->tcp[i] != NULL)
+			rpc_tcp_stop_accepting(w->tcp[i]);
+	w->on_drain = event_new(w->base, -1, EV_PERSIST, drain, w);
+	if (w->on_drain == NULL || event_add(w->on_drain, &often) == -1)
 		fatalx("event: out of memory");
 }
 
@@ -245,22 +241,19 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 static const struct ipc_table messages = { rows, nitems(rows) };
 
 static void
-listen_once(void)
+on_message(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	role_exports_receive(&self.incoming, &messages);
-}
+	struct worker *w = arg;
 
-static void
-parent_spoke(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
-{
-	listen_once();
+	role_exports_receive(&w->incoming, &messages);
 }
 
 static struct event *
-watch(int fd, short what, event_callback_fn call, const struct timeval *often)
+watch(struct worker *w, int fd, short what, event_callback_fn call,
+    const struct timeval *often)
 {
 	struct event *event =
-	    event_new(self.base, fd, what | EV_PERSIST, call, NULL);
+	    event_new(w->base, fd, what | EV_PERSIST, call, w);
 
 	if (event == NULL || event_add(event, often) == -1)
 		fatalx("event: out of memory");
@@ -273,25 +266,25 @@ watch(int fd, short what, event_callback_fn call, const struct timeval *often)
  * files asks for.
  */
 static void
-share_descriptors(struct door_settings *settings)
+share_descriptors(struct worker *w, struct door_settings *settings)
 {
-	struct nfsd_setup *setup = &self.setup;
+	struct nfsd_setup *setup = &w->setup;
 	size_t limit = daemon_raise_files(), kept;
 
-	self.descriptors =
+	w->descriptors =
 	    limit - (limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX);
 	settings->files = setup->files != 0 ? setup->files : FILES_DEFAULT;
 	kept = settings->files < limit / 2 ? settings->files : limit / 2;
-	if (settings->files > self.descriptors)
-		settings->files = self.descriptors;
-	if (setup->limits.connections_max > self.descriptors - kept)
+	if (settings->files > w->descriptors)
+		settings->files = w->descriptors;
+	if (setup->limits.connections_max > w->descriptors - kept)
 		setup->limits.connections_max =
-		    (unsigned int)(self.descriptors - kept);
+		    (unsigned int)(w->descriptors - kept);
 }
 
 /* A share of the memory there is, which all workers divide. */
 static size_t
-room_for_notes(void)
+room_for_notes(const struct worker *w)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	uint64_t room = 0;
@@ -300,49 +293,48 @@ room_for_notes(void)
 		room = (uint64_t)pages / NOTES_SHARE * (uint64_t)size;
 	if (room > NOTES_MAX)
 		room = NOTES_MAX;
-	return (size_t)room / self.setup.workers / HANDLE_CACHE_ENTRY;
+	return (size_t)room / w->setup.workers / HANDLE_CACHE_ENTRY;
 }
 
+/* Its exports and its channels to the broker come with later messages. */
 static void
-open_door(void)
+open_door(struct worker *w)
 {
-	const struct nfsd_setup *setup = &self.setup;
+	const struct nfsd_setup *setup = &w->setup;
 	struct door_settings settings = { .mode = setup->mode,
 		.threads = setup->threads,
-		.notes = room_for_notes(),
+		.notes = room_for_notes(w),
 		.key = setup->keys.worker,
 		.mknod = setup->mknod };
-	size_t i;
+	unsigned int i;
 
-	share_descriptors(&settings);
-	self.door = door_new(&settings);
-	door_set_exports(self.door, self.first);
+	share_descriptors(w, &settings);
+	w->door = door_new(&settings);
 	for (i = 0; i <= setup->threads; i++) {
-		door_set_broker(self.door, (unsigned int)i,
-		    broker_client_new(self.channels[i], NULL));
-		self.scratch[i] = malloc(sizeof(*self.scratch[i]));
-		if (self.scratch[i] == NULL)
+		door_set_broker(w->door, i, broker_client_new(-1, NULL));
+		w->scratch[i] = malloc(sizeof(*w->scratch[i]));
+		if (w->scratch[i] == NULL)
 			fatal("scratch");
 	}
 }
 
 /* The memory shared with the parent and the other workers. */
 static void
-map_memory(void)
+map_memory(struct worker *w)
 {
 	_Atomic uint64_t *verifier;
 
 	verifier =
-	    shm_map(self.role->fds[NFSD_FD_VERIFIER], sizeof(*verifier), true);
-	self.stats =
-	    shm_map(self.role->fds[NFSD_FD_STATS], sizeof(*self.stats), true);
-	if (verifier == NULL || self.stats == NULL)
+	    shm_map(w->role->fds[NFSD_FD_VERIFIER], sizeof(*verifier), true);
+	w->stats =
+	    shm_map(w->role->fds[NFSD_FD_STATS], sizeof(*w->stats), true);
+	if (verifier == NULL || w->stats == NULL)
 		fatal("shared memory");
 	door_share_verifier(verifier);
 }
 
 static void
-start_serving(void)
+start_serving(struct worker *w)
 {
 	static const struct rpc_prog *const programs[] = { &nfs_program };
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
@@ -350,75 +342,89 @@ start_serving(void)
 		.res_size = sizeof(struct call_res),
 		.begin = worker_begin,
 		.end = worker_end,
-		.arg = &self };
+		.arg = w };
 	const struct timeval second = { .tv_sec = 1 };
-	const struct rpc_limits *limits = &self.setup.limits;
+	const struct rpc_limits *limits = &w->setup.limits;
 	struct listen_socket *s;
 	size_t i;
 
-	self.server = rpc_server_new(programs, nitems(programs), &hooks);
-	self.replies = reply_cache_new(REPLIES);
-	rpc_server_set_cache(self.server, self.replies);
-	door_start_janitor(self.door);
-	if (self.setup.threads > 0) {
-		self.pool = rpc_pool_new(self.base, self.setup.threads,
-		    QUEUE_MAX, NULL, NULL);
-		rpc_server_set_pool(self.server, self.pool);
+	w->server = rpc_server_new(programs, nitems(programs), &hooks);
+	w->replies = reply_cache_new(REPLIES);
+	rpc_server_set_cache(w->server, w->replies);
+	door_start_janitor(w->door);
+	if (w->setup.threads > 0) {
+		w->pool = rpc_pool_new(w->base, w->setup.threads, QUEUE_MAX,
+		    NULL, NULL);
+		rpc_server_set_pool(w->server, w->pool);
 	}
-	if (listen_from(&self.sockets, self.role->fds + NFSD_FD_SOCKETS,
-		self.role->nfds - NFSD_FD_SOCKETS) == -1)
+	if (listen_from(&w->sockets, w->role->fds + NFSD_FD_SOCKETS,
+		w->role->nfds - NFSD_FD_SOCKETS) == -1)
 		fatal("sockets");
-	self.streams = rpc_streams_new(self.base);
-	for (i = 0; i < self.sockets.n; i++) {
-		s = &self.sockets.list[i];
+	w->streams = rpc_streams_new(w->base);
+	for (i = 0; i < w->sockets.n; i++) {
+		s = &w->sockets.list[i];
 		if (s->udp) {
-			(void)rpc_udp_new(self.base, self.server, s->fd,
-			    limits);
+			(void)rpc_udp_new(w->base, w->server, s->fd, limits);
 			continue;
 		}
-		self.tcp[i] = rpc_tcp_new(self.streams, self.server, s->fd,
-		    limits, NULL, NULL);
-		rpc_tcp_on_shortage(self.tcp[i], give_files, NULL);
+		w->tcp[i] = rpc_tcp_new(w->streams, w->server, s->fd, limits,
+		    NULL, NULL);
+		rpc_tcp_on_shortage(w->tcp[i], give_files, w);
 	}
-	if (fcntl(self.role->channel, F_SETFL, O_NONBLOCK) == -1)
+	if (fcntl(w->role->channel, F_SETFL, O_NONBLOCK) == -1)
 		fatal("parent");
-	self.on_parent = watch(self.role->channel, EV_READ, parent_spoke, NULL);
-	self.on_second = watch(-1, 0, each_second, &second);
+	w->on_parent = watch(w, w->role->channel, EV_READ, on_message, NULL);
+	w->on_second = watch(w, -1, 0, each_second, &second);
+}
+
+/* Receives what a worker needs before it can serve. */
+static void
+learn(struct worker *w)
+{
+	w->incoming.channel = w->role->channel;
+	w->incoming.setup = &w->setup;
+	w->incoming.serve = serve_list;
+	w->incoming.arg = w;
+	while (!w->incoming.has_setup)
+		role_exports_receive(&w->incoming, &messages);
+	open_door(w);
+	while (w->exports == NULL || !w->has_channels)
+		role_exports_receive(&w->incoming, &messages);
+}
+
+static void
+enter_sandbox(struct worker *w, struct sandbox *box)
+{
+	const struct nfsd_setup *setup = &w->setup;
+	const struct exports *ex = w->exports->conf;
+	struct jail_view view;
+
+	jail_enter(&view, w->role->fds[NFSD_FD_JAIL]);
+	jail_name_root(&view, ex->n == 1 ? ex->list[0].path : NULL);
+	worker_policy(&w->policy, setup, &view, w->exports);
+	sandbox_begin(box, &w->policy.policy, setup->strict);
+	sandbox_set_root(box, view.mounts, view.root);
+	if (!setup->rootless)
+		daemon_drop(setup->uid, setup->gid);
+	sandbox_enter(box);
 }
 
 int
 nfsd_worker(struct role *role)
 {
-	const struct nfsd_setup *setup = &self.setup;
-	struct worker_policy policy;
-	struct jail_view view;
+	static struct worker w;
 	struct sandbox box;
-	const char *only;
 
-	self.role = role;
-	self.incoming.channel = role->channel;
-	self.incoming.setup = &self.setup;
-	self.incoming.serve = serve_list;
-	while (!self.incoming.has_setup || self.first == NULL ||
-	    !self.has_channels)
-		listen_once();
-	umask(0);
-	self.base = daemon_events();
-	open_door();
-	map_memory();
-	jail_enter(&view, role->fds[NFSD_FD_JAIL]);
-	only = self.first->conf->n == 1 ? self.first->conf->list[0].path : NULL;
-	jail_name_root(&view, only);
-	worker_policy(&policy, setup, &view, self.first);
-	sandbox_begin(&box, &policy.policy, setup->strict);
-	sandbox_set_root(&box, view.mounts, view.root);
-	if (!setup->rootless)
-		daemon_drop(setup->uid, setup->gid);
-	sandbox_enter(&box);
-	start_serving();
+	w.role = role;
+	learn(&w);
+	(void)umask(0);
+	w.base = daemon_events();
+	map_memory(&w);
+	enter_sandbox(&w, &box);
+	start_serving(&w);
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
 		fatal("parent");
-	(void)event_base_dispatch(self.base);
+	(void)event_base_dispatch(w.base);
 	return 0;
 }

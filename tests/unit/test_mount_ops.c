@@ -31,8 +31,9 @@ static bool refuses; /* the parent */
 static unsigned int seals;
 
 static bool
-seal(const struct export *e UNUSED, enum export_names names UNUSED,
-    int fd UNUSED, const char *below UNUSED, struct fh *fh)
+seal(void *arg UNUSED, const struct export *e UNUSED,
+    enum export_names names UNUSED, int fd UNUSED, const char *below UNUSED,
+    struct fh *fh)
 {
 	seals++;
 	memset(fh->bytes, 0x5e, FH_SIZE);

@@ -35,8 +35,8 @@ static struct mount_state state;
 
 /* Answers the worker's question to its parent, in this process. */
 static bool
-seal(const struct export *e, enum export_names how, int fd, const char *below,
-    struct fh *fh)
+seal(void *arg UNUSED, const struct export *e, enum export_names how, int fd,
+    const char *below, struct fh *fh)
 {
 	struct mountd_seal ask = { .export_id = e->id,
 		.utf16 = how == NAMES_UTF16LE };

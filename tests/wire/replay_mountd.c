@@ -91,8 +91,9 @@ remove_scratch(void)
 }
 
 static bool
-seal(const struct export *e UNUSED, enum export_names names UNUSED,
-    int fd UNUSED, const char *below UNUSED, struct fh *fh)
+seal(void *arg UNUSED, const struct export *e UNUSED,
+    enum export_names names UNUSED, int fd UNUSED, const char *below UNUSED,
+    struct fh *fh)
 {
 	memset(fh->bytes, 0x5e, FH_SIZE);
 	return true;

@@ -23,7 +23,6 @@ door_exports(struct door_thread *t)
 {
 	if (active_hold(&t->door->active, &t->held, door_count(t) > 0)) {
 		t->export = NULL;
-		t->raw_options = NULL;
 		memset(t->peers, 0, sizeof(t->peers));
 	}
 	return atomic_load(&t->held.list);

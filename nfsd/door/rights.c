@@ -111,11 +111,12 @@ rights(struct call_ctx *ctx, const struct door_obj *obj, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
 	struct door_thread *t = ctx->thread;
+	const uint64_t caller = cred_key(&t->cred);
 	bool sure = true, settled, has;
 	int granted = 0;
 	size_t i;
 
-	if (rights_find(t->door->cache, obj->entry, t->caller, &obj->st.st_ctim,
+	if (rights_find(t->door->cache, obj->entry, caller, &obj->st.st_ctim,
 		asked, &granted))
 		return granted;
 	settled =
@@ -131,8 +132,8 @@ rights(struct call_ctx *ctx, const struct door_obj *obj, int asked)
 			granted |= each[i];
 	}
 	if (sure && settled)
-		rights_add(t->door->cache, obj->entry, t->caller,
-		    &obj->st.st_ctim, asked, granted);
+		rights_add(t->door->cache, obj->entry, caller, &obj->st.st_ctim,
+		    asked, granted);
 	return granted;
 }
 

@@ -40,11 +40,7 @@ struct door_thread {
 	_Atomic uint64_t used_ns; /* when the last call began */
 	struct active_hold held; /* the exports in use by this thread */
 	struct served_export *export; /* of the last door_open() */
-	/* The last caller, before and after squashing. */
-	struct rpc_cred raw;
-	const struct export_options *raw_options;
-	struct cred cred;
-	uint64_t caller; /* cred_key(&cred) */
+	struct cred cred; /* of the caller, squashed */
 	struct door_peer peers[DOOR_PEERS];
 };
 

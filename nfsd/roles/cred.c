@@ -85,7 +85,8 @@ uint64_t
 cred_key(const struct cred *cred)
 {
 	static const struct hash_key key = { "tern caller" };
-	uint64_t sum = hash_bytes(&key, cred, sizeof(*cred));
+	uint64_t sum = hash_bytes(&key, cred,
+	    offsetof(struct cred, gids) + cred->ngids * sizeof(cred->gids[0]));
 
 	return sum == 0 ? 1 : sum;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Allocations of the whole program that may fail: the file that includes this
- * defines fails() before, which is asked each time. glibc's do the work.
+ * Allocations of the whole program that may fail. The including file first
+ * defines fails(), which decides about each allocation. glibc's functions do
+ * the work.
  * Runs in: tests.
  */
 #ifndef ALLOC_HOOKS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Coverage of children that cannot write their counters: in a jail, as another
- * user, under Landlock. The files are opened once at start and stay open; a
- * child writes before it ends, executes, is sealed, or is killed by its parent,
- * which gives it a moment for that. Linked into the cover variant only (the
- * linker's --wrap).
+ * Coverage of children that cannot open their counter files: in a jail, as
+ * another user, under Landlock. The files are opened at start and stay open. A
+ * child writes its counters before it exits, executes another program, enters
+ * the filter, or is killed by its parent, which waits for that. Linked into the
+ * cover variant only (the linker's --wrap).
  * Runs in: make cover.
  */
 #include <sys/wait.h>
@@ -21,7 +21,7 @@
 #include <seccomp.h>
 
 #define COVER_FILES_MAX 300
-#define COVER_FD	600 /* out of the way of what tests count */
+#define COVER_FD	600 /* above the descriptors that tests count */
 #define COVER_KILL_MS	3000 /* for a child to write before it is killed */
 
 void __gcov_dump(void);
@@ -43,7 +43,7 @@ static struct {
 } files[COVER_FILES_MAX];
 static size_t nfiles;
 
-/* A descriptor of our own for libgcov, at the start of the file. */
+/* A new descriptor for libgcov, at the start of the file. */
 static int
 again(int kept)
 {
@@ -81,7 +81,7 @@ __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
-static bool sealed; /* no call that libgcov makes is permitted any more */
+static bool sealed; /* the filter no longer permits libgcov's calls */
 
 static void
 flush(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Serves one operation a number of times in memory, through the whole pipeline
- * and the real door, for counting instructions:
+ * and door, so that its instructions can be counted:
  *
  *	count OPERATION TIMES
  *
@@ -83,7 +83,7 @@ put_list(struct xdr_out *x)
 	xdr_put_u32(x, 8192);
 }
 
-/* To a name and back again. */
+/* Renames to another name and back. */
 static void
 put_rename(struct xdr_out *x)
 {
@@ -113,7 +113,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* The call with its header; made once for each of two turns. */
+/* Writes the call with its header, once for each of two turns. */
 static size_t
 make_call(size_t op, uint8_t *buf, size_t cap)
 {

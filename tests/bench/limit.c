@@ -28,7 +28,7 @@
 #define IN_SIZE	  (2u << 20)
 #define LAST	  0x80000000u
 
-/* What is left of an incomplete record, and of unsent replies. */
+/* An incomplete record, and unsent replies. */
 struct conn {
 	uint8_t *in;
 	size_t in_len;
@@ -87,7 +87,7 @@ keep(uint8_t **to, size_t *to_len, const uint8_t *from, size_t len)
 	*to_len = len;
 }
 
-/* Sends; what does not go is kept and waited for. */
+/* Sends. Bytes that the socket does not take are kept until it does. */
 static void
 push(int fd, const uint8_t *p, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The limit: what a server could reach that did only the system calls an
- * operation needs. No credentials, no checks, no exports, no handles that last;
- * not an NFS server for any use but to be measured against.
+ * The limit: the speed of a server that makes only the system calls an
+ * operation needs. It has no credentials, no checks, no exports and no lasting
+ * handles, and serves for comparison only.
  * Runs in: make bench.
  */
 #ifndef LIMIT_H
@@ -15,7 +15,7 @@
 
 /* Serves this directory. 0 or -1. */
 int limit_ops_init(const char *dir);
-/* Answers one call into out; the length of the reply, 0 for none. */
+/* Writes the reply to one call to out. Returns its length, 0 for none. */
 size_t limit_serve(const uint8_t *call, size_t len, uint8_t *out, size_t cap);
 
 #endif

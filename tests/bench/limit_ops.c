@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The operations of the limit server: version 3, and MNT. A handle is a number
- * in a table that remembers directory, name and, once used, a descriptor.
+ * The operations of the limit server: version 3, and MNT. A handle is an index
+ * into a table of directory, name and, after the first use, descriptor.
  * Runs in: make bench.
  */
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ limit_ops_init(const char *dir)
 	return nodes[0].fd == -1 ? -1 : 0;
 }
 
-/* The number of this name; made when it is new. */
+/* The index of this name, which is added if it is new. */
 static uint32_t
 node_of(uint32_t dir, const char *name)
 {
@@ -338,7 +338,7 @@ p_list(struct xdr_in *in, struct xdr_out *out)
 		put_fh(out, node_of(dir, e->d_name));
 	}
 	xdr_put_bool(out, false);
-	/* All of it went out: was that the end? */
+	/* All entries fit: was that the end? */
 	xdr_put_bool(out,
 	    n <= 0 ||
 		(at == n && getdents64(fd_of(dir), dents, sizeof(dents)) <= 0));
@@ -370,7 +370,7 @@ p_commit(struct xdr_in *in, struct xdr_out *out)
 	xdr_put_u64(out, 0);
 }
 
-/* MNT, whatever the path: the root. */
+/* MNT of any path gets the root. */
 static void
 p_mnt(struct xdr_in *in, struct xdr_out *out)
 {

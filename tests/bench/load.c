@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The load generator's command line. One line of JSON per run.
- * Runs in: make bench and by hand; load -h tells how.
+ * Runs in: make bench and by hand; load -h prints the usage.
  */
 #include <sys/resource.h>
 
@@ -29,7 +29,7 @@ struct options {
 	size_t npids;
 };
 
-/* Usage of the servers when counting began. */
+/* CPU time of servers and client when counting began. */
 static struct load_usage before;
 static uint64_t own_before;
 static struct options opt = { .port = 2049, .warm = 0.3, .seconds = 1.5 };

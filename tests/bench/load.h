@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A closed-loop load generator for NFS versions 2 and 3: connections, each with
- * requests outstanding; a reply is at once followed by the next request. Only a
- * reply of the right shape and status counts as work.
+ * A closed-loop load generator for NFS versions 2 and 3. Each connection has
+ * requests outstanding, and each reply is followed by the next request at once.
+ * Only a reply of the right shape and status counts as work.
  * Runs in: make bench, the instruction guard, the load tests.
  */
 #ifndef LOAD_H
@@ -22,7 +22,7 @@
 #define LOAD_DIRS	 16 /* work directories: one per connection */
 #define LOAD_FH_MAX	 64
 #define LOAD_BIG_SIZE	 (256u << 20)
-#define LOAD_WRITE_SPAN	 (8u << 20) /* each slot writes round a file */
+#define LOAD_WRITE_SPAN	 (8u << 20) /* each slot writes a file cyclically */
 #define LOAD_REPLY_WHOLE (160 * 1024)
 #define LOAD_REPLY_HEAD	 256 /* enough to judge any reply but a listing */
 
@@ -48,7 +48,7 @@ enum load_op {
 	LOAD_OPS
 };
 
-/* One request on its way, and what its slot does next. */
+/* An outstanding request, and the state of its slot. */
 struct load_slot {
 	enum load_op op;
 	bool busy;
@@ -62,13 +62,13 @@ struct load_slot {
 	uint32_t stable;
 	uint32_t turn; /* the workload's own step */
 	uint32_t number; /* of this slot on its connection */
-	struct load_fh made; /* CREATE gave this */
-	bool exists; /* mix: what it makes and removes */
+	struct load_fh made; /* from CREATE */
+	bool exists; /* mix: the file it makes and removes */
 	uint64_t cookie; /* LIST: where to go on */
 	uint8_t cookieverf[8];
 };
 
-/* A run, and what it found. */
+/* A run and its results. */
 struct load {
 	struct sockaddr_storage to;
 	socklen_t to_len;
@@ -76,8 +76,8 @@ struct load {
 	bool udp;
 	bool verify; /* compare what is read */
 	unsigned int conns, depth;
-	unsigned int active; /* so many of them work, the others are idle */
-	unsigned int sources; /* come from so many loopback addresses */
+	unsigned int active; /* connections that work; the others are idle */
+	unsigned int sources; /* number of loopback addresses to come from */
 	const struct load_work *work;
 	uint64_t state; /* of the random numbers */
 	unsigned int nfiles; /* small files in the tree */
@@ -85,7 +85,7 @@ struct load {
 	struct load_fh root, big, dir, hundred, *files;
 	struct load_fh work_dir[LOAD_DIRS];
 	struct load_fh work_file[LOAD_DIRS][LOAD_SLOTS_MAX];
-	/* what came of it */
+	/* the results */
 	uint64_t ops, units, bytes, errors, retrans;
 	char first_error[160];
 	struct load_times *times;
@@ -93,13 +93,16 @@ struct load {
 	void (*started)(struct load *); /* called when counting begins */
 };
 
-/* How one operation is written and judged. */
+/* The encoder and the judge of an operation. */
 struct load_op_row {
 	const char *name;
 	int proc3, proc2; /* -1: not in this version */
 	void (*put)(struct xdr_out *, const struct load *,
 	    const struct load_slot *);
-	/* Units of work done, or -1: the reply is wrong (after status). */
+	/*
+	 * Returns the units of work, or -1 if the reply behind its status is
+	 * wrong.
+	 */
 	int64_t (*judge)(struct load *, struct load_slot *, struct xdr_in *,
 	    size_t whole);
 };
@@ -115,16 +118,16 @@ struct load_work {
 };
 #define LOAD_NEEDS_FILES 0x1u
 #define LOAD_NEEDS_WORK	 0x2u
-#define LOAD_NEEDS_WHOLE 0x4u /* the whole reply has to be seen */
+#define LOAD_NEEDS_WHOLE 0x4u /* the judge needs the whole reply */
 
 const struct load_work *load_work_find(const char *name);
 void load_work_list(void);
 uint32_t load_random(struct load *, uint32_t below);
 
-/* Encodes the slot's request with RPC header; its length. */
+/* Encodes the slot's request with its RPC header. Returns the length. */
 size_t load_encode(const struct load *, const struct load_slot *, uint8_t *,
     size_t cap);
-/* One reply: counts it or the error. len bytes of whole were kept. */
+/* Counts one reply or its error. len bytes of whole were kept. */
 void load_judge(struct load *, struct load_slot *, const uint8_t *, size_t len,
     size_t whole);
 void load_failed(struct load *, const struct load_slot *, const char *why);
@@ -136,7 +139,7 @@ uint8_t load_tree_byte(uint64_t offset);
 /* Mounts export (through mountport) and looks up what the workload needs. */
 int load_tree_find(struct load *, const char *export, uint16_t mountport);
 
-/* Runs for so long; warm-up before it is not counted. 0 or -1. */
+/* Runs for that time, after a warm-up that is not counted. 0 or -1. */
 int load_run(struct load *, double warm_seconds, double seconds);
 
 /* Latencies, in logarithmic buckets of about 1.5 %. */
@@ -145,7 +148,7 @@ void load_times_clear(struct load_times *);
 void load_times_add(struct load_times *, uint64_t ns);
 double load_times_us(const struct load_times *, double part);
 
-/* CPU time in ns and resident KiB of a process and all below it. */
+/* CPU time in ns and resident KiB of a process and its descendants. */
 struct load_usage {
 	uint64_t cpu_ns;
 	uint64_t rss_kib;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Connections of the load generator on epoll. Replies are read in large pieces;
- * of each only the head is kept (data that nobody looks at is dropped in the
- * kernel), so that the client costs as little as it can.
+ * Connections of the load generator on epoll. Replies are read in large pieces.
+ * Only the head of a reply is kept, and the kernel drops data that the judge
+ * does not need, so that the client takes little CPU.
  * Runs in: the load generator.
  */
 #include <sys/epoll.h>
@@ -31,14 +31,14 @@ struct conn {
 	int fd;
 	unsigned int number;
 	struct load_slot *slots;
-	/* the record being read: marker, what is left of the fragment, head */
+	/* the record being read: marker, rest of the fragment, head */
 	uint8_t marker[4];
 	unsigned int marker_len;
 	uint32_t left;
 	bool last;
 	uint8_t *rec;
 	size_t rec_len, rec_cap, rec_whole;
-	/* what could not be sent at once */
+	/* bytes that could not be sent at once */
 	uint8_t *out;
 	size_t out_len, out_done, out_cap;
 	bool waiting; /* for EPOLLOUT */
@@ -130,7 +130,7 @@ flush(struct net *net, struct conn *c)
 	want_write(net, c, false);
 }
 
-/* A datagram, or a record behind what is not sent yet. */
+/* Sends a datagram, or a record behind the unsent bytes. */
 static void
 send_slot(struct net *net, struct conn *c, struct load_slot *s)
 {
@@ -138,7 +138,7 @@ send_slot(struct net *net, struct conn *c, struct load_slot *s)
 	size_t at, n;
 	uint32_t marker;
 
-	if (c->out_done > 0) { /* make room behind what is not sent yet */
+	if (c->out_done > 0) { /* make room behind the unsent bytes */
 		memmove(c->out, c->out + c->out_done, c->out_len - c->out_done);
 		c->out_len -= c->out_done;
 		c->out_done = 0;
@@ -195,7 +195,7 @@ got_reply(struct net *net, struct conn *c, const uint8_t *rec, size_t len,
 	next_request(net, c, s);
 }
 
-/* Takes bytes of the stream; a whole record goes to got_reply(). */
+/* Takes bytes of the stream. A whole record goes to got_reply(). */
 static void
 take(struct net *net, struct conn *c, const uint8_t *p, size_t n)
 {
@@ -239,7 +239,7 @@ read_stream(struct net *net, struct conn *c)
 	ssize_t n;
 
 	for (;;) {
-		/* in the middle of data nobody wants: drop it in the kernel */
+		/* in the middle of unneeded data: drop it in the kernel */
 		bool drop = c->rec_len == c->rec_cap && c->left > IN_SIZE / 4;
 
 		n = drop ?
@@ -271,7 +271,7 @@ read_datagrams(struct net *net, struct conn *c)
 		got_reply(net, c, net->in, (size_t)n, (size_t)n);
 }
 
-/* Datagrams get lost: repeat what is unanswered for long. */
+/* Datagrams get lost: repeats calls without a reply. */
 static void
 repeat_lost(struct net *net)
 {

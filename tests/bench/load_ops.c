@@ -14,7 +14,7 @@
 #define LIST_BYTES 32768
 #define UNCHANGED  0xffffffffu
 
-/* What is written: the bytes do not matter, the amount does. */
+/* The data to write: only its length matters. */
 static const uint8_t payload[1u << 20] = "tern";
 
 static void
@@ -151,7 +151,7 @@ put_commit(struct xdr_out *x, const struct load *l, const struct load_slot *s)
 	xdr_put_u32(x, 0);
 }
 
-/* ---- judges: what follows the status ---- */
+/* ---- judges of what follows the status ---- */
 
 static int64_t
 judge_ok(struct load *l, struct load_slot *s, struct xdr_in *x, size_t whole)
@@ -235,7 +235,7 @@ same_bytes(const struct load_slot *s, const uint8_t *got, size_t n)
 	return true;
 }
 
-/* All that was asked for: the offsets never reach the end of the file. */
+/* All bytes must come: the offsets never reach the end of the file. */
 static int64_t
 judge_read(struct load *l, struct load_slot *s, struct xdr_in *x, size_t whole)
 {
@@ -329,12 +329,12 @@ judge_list(struct load *l, struct load_slot *s, struct xdr_in *x, size_t whole)
 		s->cookie = 0;
 		memset(s->cookieverf, 0, 8);
 	} else if (entries == 0) {
-		return -1; /* nothing, and not the end: an endless loop */
+		return -1; /* no entries, but not the end: an endless loop */
 	}
 	return entries;
 }
 
-/* COMMIT belongs to the writes before it: no work of its own. */
+/* COMMIT belongs to the writes before it and counts as no work. */
 static int64_t
 judge_commit(struct load *l, struct load_slot *s, struct xdr_in *x,
     size_t whole)

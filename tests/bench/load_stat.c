@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the load generator measures besides operations: latencies, and the CPU
- * time and memory of the servers' processes. CPU time comes from the process
- * clocks, which count in nanoseconds, not from ticks.
+ * Measurements besides operations: latencies, and the CPU time and memory of
+ * the servers' processes. CPU time comes from the process clocks in
+ * nanoseconds, not from ticks.
  * Runs in: the load generator.
  */
 #include <stdio.h>
@@ -79,7 +79,7 @@ load_times_us(const struct load_times *t, double part)
 	return (double)((uint64_t)(b % SUB + SUB) << (b / SUB - 1)) / 1000.0;
 }
 
-/* Appends the children of a process; the new number of pids. */
+/* Appends the children of a process. Returns the new number of pids. */
 static size_t
 add_children(int pid, int *pids, size_t n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The tree the workloads work on: made on the local filesystem, found again
- * through MOUNT and LOOKUP. 10,000 small files in one directory, a hundred in
- * another, one large file whose bytes can be told from their offset, and a
- * directory per connection with a file per outstanding request.
+ * The tree of the workloads: made on the local filesystem, found through MOUNT
+ * and LOOKUP. It has 10,000 small files in one directory, a hundred in another,
+ * one large file whose bytes follow from their offset, and a directory per
+ * connection with a file per outstanding request.
  * Runs in: the load generator.
  */
 #include <sys/stat.h>
@@ -26,7 +26,7 @@
 #define CHUNK	  (1u << 20)
 #define MOUNTPROG 100005
 #define NFSPROG	  100003
-#define OWNER	  1000 /* the caller the load generator says it is */
+#define OWNER	  1000 /* the uid of the load generator's calls */
 
 uint8_t
 load_tree_byte(uint64_t offset)
@@ -150,7 +150,7 @@ call(const struct rpc_target *to, uint32_t proc, const struct xdr_out *args,
 	return status == 0 && !res->failed;
 }
 
-/* A handle as this version carries it. */
+/* Reads a handle in the form of this version. */
 static void
 take_fh(const struct load *l, struct xdr_in *x, struct load_fh *fh)
 {

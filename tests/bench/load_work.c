@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The workloads: which request comes next. Names are those of the tables.
+ * The workloads choose the next request. Their names are those of the tables.
  * Runs in: the load generator.
  */
 #include <stdio.h>
@@ -53,7 +53,7 @@ next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
 	s->fh = &l->files[load_random(l, l->nfiles)];
 }
 
-/* One of the first thousand. */
+/* A random one of the first thousand files. */
 static const struct load_fh *
 some_file(struct load *l)
 {
@@ -175,7 +175,7 @@ next_create(struct load *l, unsigned int conn, struct load_slot *s)
 	}
 }
 
-/* To and fro; the first request makes what is renamed. */
+/* Renames to and fro. The first request makes the file. */
 static void
 next_rename(struct load *l, unsigned int conn, struct load_slot *s)
 {
@@ -255,9 +255,9 @@ next_make(struct load *l, unsigned int conn, struct load_slot *s)
 }
 
 /*
- * What a busy file server is asked, in percent: nearly the shares of SPEC SFS
- * 2008, which has a READLINK in place of one FSSTAT and a READDIR in place of
- * one READDIRPLUS.
+ * The calls of a busy file server in percent. They are nearly the shares of
+ * SPEC SFS 2008, which has a READLINK for one FSSTAT and a READDIR for one
+ * READDIRPLUS.
  */
 static void
 next_mix(struct load *l, unsigned int conn, struct load_slot *s)
@@ -303,7 +303,7 @@ static const struct load_work works[] = {
 	{ "readdirplus", LOAD_NEEDS_WHOLE, 0, next_list,
 	  "scans of 10,000 entries; the unit is an entry" },
 	{ "mix",         LOAD_NEEDS_FILES | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
-	  131072, next_mix, "what a busy file server is asked" },
+	  131072, next_mix, "the calls of a busy file server" },
 };
 /* clang-format on */
 

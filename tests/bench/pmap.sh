@@ -5,9 +5,9 @@
 #
 #	tests/bench/pmap.sh [SECONDS]
 #
-# Wanted are 3 times rpcbind's calls out of a second of CPU. Where every call
-# wakes the server up and is alone in its connection, both spend most of it in
-# the kernel. Runs in: benchmark.
+# The goal is 3 times rpcbind's calls per second of CPU. If every call wakes the
+# server and is alone on its connection, both spend most of it in the kernel.
+# Runs in: benchmark.
 . "${0%/*}/../system/lib.sh"
 need rpcbind rpcbind rpcinfo rpcbind
 private "$@"
@@ -17,7 +17,7 @@ seconds=${1:-3}
 all=''
 
 mkdir -p /run/rpcbind
-# rpcbind knows no other port than 111, portmapd does.
+# rpcbind has no other port than 111, portmapd has.
 rpcbind -f -w >"$T/rpcbind.log" 2>&1 &
 pid[rpcbind]=$!
 at_end "kill ${pid[rpcbind]}"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Calls the NULL procedure of a portmapper as fast as it answers, and counts
- * what that costs the server:
+ * Calls the NULL procedure of a portmapper as fast as it answers, and measures
+ * the server's CPU time:
  *
  *	pmap_bench PID ADDRESS:PORT udp|tcp SOCKETS DEPTH SECONDS
  *
- * SOCKETS clients keep DEPTH calls on their way each. Prints calls per second,
+ * SOCKETS clients keep DEPTH calls outstanding each. Prints calls per second,
  * the server's CPU time per call, and calls per second of its CPU time.
  * Runs in: benchmark.
  */
@@ -58,7 +58,7 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Time the process has spent on a processor, to the nanosecond. */
+/* CPU time of the process in nanoseconds. */
 static uint64_t
 cpu_ns(const char *pid)
 {
@@ -121,7 +121,7 @@ send_calls(const struct client *c, size_t n)
 		err(1, "send");
 }
 
-/* How many whole replies came. */
+/* Returns the number of whole replies. */
 static size_t
 receive(struct client *c)
 {
@@ -163,7 +163,7 @@ serve_clients(int ep, uint64_t end)
 			answered += got;
 			send_calls(c, got);
 		}
-		/* Datagrams get lost: start the window anew. */
+		/* Datagrams get lost: start the window again. */
 		for (i = 0; udp && i < nclients; i++) {
 			c = &clients[i];
 			if (now / 1000000 > c->heard_ms + LOST_MS) {

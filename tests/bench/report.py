@@ -79,7 +79,7 @@ def main_table(table, servers):
 
 
 def variant_table(table, servers):
-    """What the modes and the system call filter cost."""
+    """The cost of the modes and of the system call filter."""
     variants = [s for s in ("squash", "open") if s in servers]
     rows = [["workload", "multi-user op/s, CPU us"] +
             [{"squash": "squash mode", "open": "without seccomp"}[v]
@@ -117,7 +117,7 @@ def plain(rows):
 
 
 def chart(table, servers):
-    """Bars: units per second in parts of the limit's."""
+    """A bar chart of units per second, as parts of the limit's."""
     colours = {"tern": "#1769aa", "ganesha": "#c77700", "unfs3": "#888888"}
     shown = [s for s in ("tern", "ganesha", "unfs3") if s in servers]
     specs = [s for s, c in table.items() if "limit" in c and "tern" in c]

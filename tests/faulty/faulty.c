@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bad luck for the shipped objects: allocations that fail, and a clock on the
- * wall that jumps, on the word of a test. Linked into the programs of
- * build/faulty only. Every process of a daemon maps the page that the test has
- * made (TERN_FAULTY names the file), at its start, before it is sealed.
+ * Faults for the shipped objects: allocations fail and the wall clock jumps
+ * when a test says so. Linked into the programs of build/faulty only. Every
+ * process of a daemon maps the page of the test (TERN_FAULTY names the file) at
+ * its start, before it enters its sandbox.
  *
- * That malloc and clock_gettime are defined here is enough: the libraries,
- * libevent among them, call these too. glibc's do the work.
+ * The definitions of malloc and clock_gettime here suffice: libraries such as
+ * libevent call them too. glibc's functions do the work.
  * Runs in: tests, every process of a daemon.
  */
 #include <sys/mman.h>
@@ -22,12 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As tests/abuse/faults.py packs it. */
+/* The layout in which tests/abuse/faults.py packs it. */
 struct page {
 	_Atomic uint64_t count; /* allocations, of all processes */
 	_Atomic uint64_t fail_at; /* this one fails; 0: none */
-	_Atomic uint64_t fail_all; /* and so do those behind it */
-	_Atomic int64_t shift; /* seconds the wall clock is off */
+	_Atomic uint64_t fail_all; /* and so do all later ones */
+	_Atomic int64_t shift; /* seconds added to the wall clock */
 };
 
 static struct page *page;
@@ -64,7 +64,7 @@ fails(void)
 
 #include "../alloc_hooks.h" /* here: it asks fails() */
 
-/* The system call, since the library's function is this one. */
+/* Uses the system call: the library's function is replaced by this one. */
 int
 clock_gettime(clockid_t clock, struct timespec *ts)
 {

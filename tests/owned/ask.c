@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a worker of nfsd that was taken over can get out of the broker: it
- * names a file of the export, has it sealed as any client's LOOKUP would, and
- * asks for its data as everybody it can think of.
+ * What a compromised worker of nfsd can get from the broker. It names a file of
+ * the export, has it sealed as for a client's LOOKUP, and asks for its data as
+ * several users.
  * Runs in: children of each role, sealed as the role is.
  */
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@ struct seal_question {
 	char name[32];
 };
 
-/* One question; the length of the answer. */
+/* Sends one question. Returns the length of the answer. */
 static ssize_t
 ask(const struct owned *o, uint32_t question, const void *data, size_t len,
     const int *fds, size_t nfds, void *answer, size_t size, int *fd)
@@ -94,7 +94,7 @@ opens_as(const struct owned *o, const struct fh *fh, uint32_t uid, uint32_t gid,
 	return fd != -1;
 }
 
-/* Shows that the broker answers at all. */
+/* Proves that the broker answers at all. */
 bool
 ask_for_readable(const struct owned *o)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Comes between a role and its last step (the linker's --wrap): before the
- * role is sealed it makes one child per try; the child is sealed by the
- * shipped code exactly as the role will be, with the same user, capabilities,
- * Landlock domain, namespaces, descriptors and memory, and then tries. The
- * answers go to the file that TERN_OWNED names, opened at the very start.
+ * Runs the tries in a role just before its last step (the linker's --wrap). It
+ * forks one child per try. The shipped code seals the child exactly as the
+ * role: same user, capabilities, Landlock domain, namespaces, descriptors and
+ * memory. Then the child makes its try. Results go to the file that TERN_OWNED
+ * names, which is opened first of all.
  * Runs in: the programs of build/owned only.
  */
 #include <sys/mman.h>
@@ -35,11 +35,11 @@ int __real_setrlimit(int, const struct rlimit *);
 
 static int results = -1;
 static struct owned owned;
-static struct rlimit processes; /* kept back: the tries need children */
+static struct rlimit processes; /* set late: the tries need children */
 static bool has_processes;
-static bool without_filter; /* what do the other layers hold alone? */
+static bool without_filter; /* tests the other layers alone */
 
-/* The process title will be written over the environment. */
+/* A copy, since the process title overwrites the environment. */
 static const char *
 keep(const char *name)
 {
@@ -60,7 +60,7 @@ __wrap_log_init(const char *name)
 	if (path == NULL)
 		return;
 	results = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	/* above all descriptors that a role is given by number */
+	/* above all descriptors that a role gets by number */
 	if (results != -1)
 		results = fcntl(results, F_DUPFD_CLOEXEC, 900);
 	owned.port = port != NULL ? (unsigned short)strtoul(port, NULL, 10) : 1;
@@ -82,7 +82,7 @@ __wrap_setrlimit(int what, const struct rlimit *limit)
 	return 0;
 }
 
-/* All unix sockets of nfsd's worker are that, but the one to its parent. */
+/* Every unix socket of nfsd's worker leads to the broker, except one. */
 static bool
 is_broker(int fd)
 {
@@ -114,7 +114,7 @@ look_around(void)
 	}
 }
 
-/* What a child leaves behind; shared memory, for it may be killed. */
+/* The result of a child, in shared memory because the filter may kill it. */
 struct outcome {
 	bool sealed;
 	bool returned;
@@ -127,7 +127,7 @@ child(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
 {
 	struct sandbox copy = *box;
 
-	(void)close(STDERR_FILENO); /* one line at start is enough */
+	(void)close(STDERR_FILENO); /* the role itself logs its start */
 	if (has_processes)
 		(void)__real_setrlimit(RLIMIT_NPROC, &processes);
 	if (!without_filter)
@@ -161,7 +161,7 @@ try_one(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
 	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
 		(void)snprintf(how, sizeof(how), "killed by seccomp");
 	else {
-		verdict = "ALLOWED"; /* an exec that worked ends so */
+		verdict = "ALLOWED"; /* a successful exec ends like this */
 		(void)snprintf(how, sizeof(how), "status %x", status);
 	}
 	len = snprintf(line, sizeof(line), "%s\t%s\t%s\t%s\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What somebody who has taken over a role would try. Linked only into the
- * programs of build/owned (the shipped objects, relinked with these): the
- * programs that are installed hold none of it, which tests/lint proves.
+ * Tries of an attacker in control of a role. Linked only into the programs of
+ * build/owned (the shipped objects, relinked with these). The installed
+ * programs contain none of it, which tests/lint checks.
  * Runs in: children of each role, sealed as the role is.
  */
 #ifndef OWNED_H
@@ -15,19 +15,19 @@
 
 #define OWNED_DIRS_MAX 64
 
-/* What the tries know about the process and the test. */
+/* What the tries may use. */
 struct owned {
-	int dirs[OWNED_DIRS_MAX]; /* directories it holds */
+	int dirs[OWNED_DIRS_MAX]; /* open directories of the process */
 	size_t ndirs;
 	int sockets[OWNED_DIRS_MAX];
 	size_t nsockets;
-	int broker; /* a channel to it; -1: none */
+	int broker; /* a channel to the broker, or -1 */
 	uint32_t export_id;
 	pid_t parent;
-	unsigned short port; /* somebody listens on 127.0.0.1 there */
-	const char *socket; /* and at this path */
+	unsigned short port; /* of a listener on 127.0.0.1 */
+	const char *socket; /* of a unix listener */
 	const char *secret; /* name of a file beside the export */
-	long squashed; /* an id that must not be taken */
+	long squashed; /* a user id the role must not use */
 };
 
 struct owned_try {

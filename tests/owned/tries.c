@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The tries: each is the raw system call, since an attacker need not go
- * through our functions. None does harm if it works.
+ * The tries. Each is a raw system call, since an attacker need not use Tern's
+ * functions. A try that succeeds does no harm.
  * Runs in: children of each role, sealed as the role is.
  */
 #include <sys/mman.h>
@@ -51,7 +51,7 @@ open2_absolute(const struct owned *o UNUSED)
 	return open2(AT_FDCWD, "/etc/passwd", O_RDONLY) != -1;
 }
 
-/* The same name from every directory the process holds. */
+/* Opens the name in every directory that the process holds. */
 static bool
 from_dirs(const struct owned *o, const char *name, uint64_t flags)
 {
@@ -233,7 +233,7 @@ do_execveat(const struct owned *o UNUSED)
 	return syscall(SYS_execveat, AT_FDCWD, argv[0], argv, argv + 1, 0) == 0;
 }
 
-/* A child that worked must not go on: it would answer for later tries. */
+/* A child that was forked exits at once: it must not run the later tries. */
 static bool
 forked(long child)
 {
@@ -313,7 +313,7 @@ setgid_root(const struct owned *o UNUSED)
 	return syscall(SYS_setgid, 0) == 0;
 }
 
-/* setfsuid reports no error: ask which one is in force now. */
+/* setfsuid() reports no error: ask for the current one. */
 static bool
 take_fsuid(long id)
 {
@@ -428,7 +428,7 @@ open_handle(const struct owned *o)
 	for (i = 0; i < o->ndirs; i++)
 		if (syscall(SYS_open_by_handle_at, o->dirs[i], handle,
 			O_RDONLY) != -1 ||
-		    errno == ESTALE) /* the right was there */
+		    errno == ESTALE) /* the capability was there */
 			return true;
 	return syscall(SYS_open_by_handle_at, AT_FDCWD, handle, O_RDONLY) !=
 	    -1 ||
@@ -574,7 +574,7 @@ const struct owned_try owned_tries[] = {
 	{ "take a descriptor of its parent", steal_descriptor },
 	{ "kill its parent", kill_parent },
 	{ "tgkill its parent", tgkill_parent },
-	{ "kill everybody", kill_all },
+	{ "kill all processes", kill_all },
 	{ "setuid(0)", setuid_root },
 	{ "setgid(0)", setgid_root },
 	{ "setfsuid(0)", setfsuid_root },

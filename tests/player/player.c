@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A DJ player as an NFS client, as recorded: portmap 2, mount 1 and NFS 2 over
- * UDP; one socket a job and one call at a time; call numbers from 1 over all of
- * them; names in UTF-16LE with whatever was in the buffer as padding; directory
- * handles rewritten behind byte 11; first the end of the file, then odd pieces,
- * then a stream of 8 KiB. Compares every byte with the local file.
+ * A DJ player as an NFS client, as recorded. It speaks portmap 2, mount 1 and
+ * NFS 2 over UDP, with a socket for each job and one call at a time.
+ * Transaction ids count from 1 over all sockets. Names are UTF-16LE with dirty
+ * padding. Directory handles are rewritten behind byte 11. The player reads the
+ * end of a file first, then odd pieces, then all of it in pieces of 8 KiB. The
+ * test compares every byte with the local file.
  *
  *	player [-e] [-p port] [-i ms] [-n] address alias path local-file
  *
- * -e asks for the EXPORT list first, as players ask mixers and computers; -p the
- * portmapper's port; -i a pause between the READs of the stream; -n AUTH_NULL,
- * as some programs of this world send. Prints TAP.
+ * -e asks for the EXPORT list first, as players ask mixers and computers. -p
+ * sets the portmapper's port, -i a pause between the READs of the stream. -n
+ * sends AUTH_NULL, as some programs do. Prints TAP.
  * Runs in: tests.
  */
 #include <sys/mman.h>
@@ -36,7 +37,7 @@
 
 #define DATAGRAM  65536
 #define FH_SIZE	  32
-#define KEPT	  12 /* bytes of a directory handle that come back */
+#define KEPT	  12 /* bytes of a directory handle that a player keeps */
 #define REPEAT_MS 1001
 #define REPEATS	  25
 #define STREAM	  8192
@@ -64,7 +65,7 @@ static double latency_ms[CALLS_MAX];
 static size_t nlatency;
 static unsigned int repeats, tests, failed;
 
-/* The first stamps of every device ever recorded. */
+/* The first stamps of all recorded devices. */
 static const uint32_t stamps[] = { 0x967b8703, 0x9922e112, 0xa4921306,
 	0xdc1ac513, 0x2a994a03, 0x0d988520, 0xf0629c32, 0xbc690310, 0xf0af010a,
 	0x177a4420, 0xe0f39f14, 0xb0b63114, 0x64322e08, 0x561ec900 };
@@ -113,7 +114,7 @@ begin(struct xdr_out *x, uint32_t prog, uint32_t vers, uint32_t proc)
 {
 	uint32_t number = calls++;
 
-	/* what is left of earlier messages shows in the padding */
+	/* bytes of earlier messages show in the padding */
 	memset(request + (number % 7) * 100, (int)(0x11 + number), 700);
 	xdr_out_init(x, request, sizeof(request));
 	xdr_put_u32(x, number + 1);
@@ -133,7 +134,7 @@ begin(struct xdr_out *x, uint32_t prog, uint32_t vers, uint32_t proc)
 	xdr_put_u64(x, 0);
 }
 
-/* Length and bytes; the padding stays as it was: dirty. */
+/* Length and bytes. The padding keeps its old, dirty contents. */
 static void
 put_dirty(struct xdr_out *x, const uint8_t *bytes, size_t len)
 {
@@ -175,7 +176,7 @@ put_name(struct xdr_out *x, const char *text)
 	put_dirty(x, wide, utf16(wide, text));
 }
 
-/* Sends, repeats each second, and reads the answer; its length. */
+/* Sends a call each second until the reply comes. Returns its length. */
 static size_t
 ask(const struct job *j, const struct xdr_out *x, struct xdr_in *res)
 {
@@ -192,14 +193,14 @@ ask(const struct job *j, const struct xdr_out *x, struct xdr_in *res)
 			n = recv(j->fd, reply, sizeof(reply), 0);
 	}
 	if (n < 24)
-		give_up("an answer");
+		give_up("a reply comes");
 	if (nlatency < CALLS_MAX)
 		latency_ms[nlatency++] = now_ms() - start;
 	xdr_in_init(res, reply, (size_t)n);
 	if (xdr_get_u32(res) != calls || xdr_get_u32(res) != 1 ||
 	    xdr_get_u32(res) != 0 || xdr_get_u64(res) != 0 ||
 	    xdr_get_u32(res) != 0)
-		give_up("an answer to this call, accepted, empty verifier");
+		give_up("the reply is this call's, accepted, empty verifier");
 	return (size_t)n;
 }
 
@@ -218,7 +219,7 @@ getport(const struct job *j, uint32_t prog, uint32_t vers, const char *what)
 	ask(j, &x, &res);
 	port = xdr_get_u32(&res);
 	if (!ok(port > 0 && port < 65536, what))
-		give_up("a port");
+		give_up("GETPORT gives a port");
 	return (uint16_t)port;
 }
 
@@ -264,14 +265,14 @@ mount_it(const struct job *j, const char *alias)
 	begin(&x, MOUNT, 1, 1);
 	put_name(&x, alias);
 	n = ask(j, &x, &res);
-	if (!ok(xdr_get_u32(&res) == 0, "MNT with dirty padding"))
+	if (!ok(xdr_get_u32(&res) == 0, "MNT with dirty padding succeeds"))
 		give_up("MNT");
 	xdr_get_fixed(&res, fh.bytes, FH_SIZE);
-	ok(n == 60 && !res.failed, "the answer to MNT has 60 bytes");
+	ok(n == 60 && !res.failed, "the reply to MNT has 60 bytes");
 	return fh;
 }
 
-/* What a player does to the handle of a directory before it uses it. */
+/* Rewrites the handle of a directory as a player does before using it. */
 static void
 rewrite(struct fh *fh)
 {
@@ -302,9 +303,9 @@ lookup(const struct job *j, const struct fh *dir, const char *name,
 	if (status == 0) {
 		xdr_get_fixed(&res, fh->bytes, FH_SIZE);
 		if (n != 128)
-			give_up("LOOKUP answers have 128 bytes");
+			give_up("a reply to LOOKUP has 128 bytes");
 	} else if (n != 28) {
-		give_up("LOOKUP errors have 28 bytes");
+		give_up("a failed LOOKUP has 28 bytes");
 	}
 	return status;
 }
@@ -317,7 +318,7 @@ walk(const struct job *j, struct fh at, const char *path)
 	struct fh none;
 
 	ok(lookup(j, &at, "PIONEER-none", &none) == 2,
-	    "LOOKUP of a name that is not there is NOENT");
+	    "LOOKUP of a missing name gets NOENT");
 	snprintf(copy, sizeof(copy), "%s", path);
 	while ((part = strsep(&rest, "/")) != NULL) {
 		if (*part == '\0')
@@ -328,7 +329,7 @@ walk(const struct job *j, struct fh at, const char *path)
 			give_up(part);
 		}
 	}
-	ok(true, "LOOKUP chain with rewritten handles");
+	ok(true, "LOOKUP of a path with rewritten handles succeeds");
 	return at;
 }
 
@@ -344,14 +345,15 @@ getattr(const struct job *j, const struct fh *fh)
 	begin(&x, NFS, 2, 1);
 	xdr_put_fixed(&x, fh->bytes, FH_SIZE);
 	n = ask(j, &x, &res);
-	ok(xdr_get_u32(&res) == 0 && n == 96, "GETATTR, 96 bytes");
+	ok(xdr_get_u32(&res) == 0 && n == 96,
+	    "the reply to GETATTR has 96 bytes");
 	ok(xdr_get_u32(&res) == 1, "it is a file");
 	for (i = 0; i < 5; i++)
 		size = xdr_get_u32(&res); /* mode nlink uid gid size */
 	return size;
 }
 
-/* Reads and compares; how much came, at most count. */
+/* Reads and compares at most count bytes. Returns how many came. */
 static uint32_t
 read_at(const struct job *j, const struct fh *fh, uint32_t at, uint32_t count,
     const uint8_t *want)
@@ -378,7 +380,7 @@ read_at(const struct job *j, const struct fh *fh, uint32_t at, uint32_t count,
 	return (uint32_t)data.len;
 }
 
-/* A piece, however many answers it takes; short only where allowed. */
+/* Reads a piece with as many calls as needed. Only a long READ may be short. */
 static void
 read_all(const struct job *j, const struct fh *fh, uint32_t at, uint32_t count,
     const uint8_t *want)
@@ -406,9 +408,9 @@ first_reads(const struct job *j, const struct fh *fh, uint32_t size,
 	for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
 		if (pieces[i][0] + pieces[i][1] <= size)
 			read_all(j, fh, pieces[i][0], pieces[i][1], want);
-	ok(true, "the end, then pieces at odd places");
+	ok(true, "the end and pieces at odd offsets are read");
 	ok(read_at(j, fh, size - 100, 2048, want) == 100,
-	    "a READ across the end comes back short");
+	    "a READ across the end is short");
 }
 
 static int
@@ -433,7 +435,7 @@ stream(const struct job *j, const struct fh *fh, uint32_t size,
 		if (pause_ms > 0)
 			nanosleep(&t, NULL);
 	}
-	ok(true, "the whole file, byte by byte the same");
+	ok(true, "the whole file has the same bytes");
 	qsort(latency_ms, nlatency, sizeof(latency_ms[0]), by_size);
 	printf("# %zu READs of 8 KiB: p50 %.2f ms, p99 %.2f ms, max %.2f ms\n",
 	    nlatency, latency_ms[nlatency / 2], latency_ms[nlatency * 99 / 100],
@@ -449,10 +451,10 @@ unmount(const struct job *j, const char *alias)
 
 	begin(&x, MOUNT, 1, 3);
 	put_name(&x, alias);
-	ok(ask(j, &x, &res) == 24, "UMNT is answered by a bare header");
+	ok(ask(j, &x, &res) == 24, "the reply to UMNT is a bare header");
 }
 
-/* No datagram beyond one answer to each call may come. */
+/* No datagram may come besides one reply to each call. */
 static void
 nothing_more(const struct job *jobs, size_t n)
 {
@@ -461,7 +463,7 @@ nothing_more(const struct job *jobs, size_t n)
 
 	for (i = 0; i < n; i++)
 		p[i] = (struct pollfd){ jobs[i].fd, POLLIN, 0 };
-	ok(poll(p, n, 200) == 0, "exactly one answer to each call");
+	ok(poll(p, n, 200) == 0, "each call gets exactly one reply");
 	ok(repeats == 0, "no call had to be repeated");
 }
 
@@ -527,7 +529,7 @@ main(int argc, char *argv[])
 	jobs[1] = new_job(mountd);
 	if (exports) {
 		ask_exports(&jobs[1], argv[1]);
-		getport(&jobs[0], MOUNT, 1, "GETPORT again");
+		getport(&jobs[0], MOUNT, 1, "GETPORT of mount 1 again");
 	}
 	nfsd = getport(&jobs[0], NFS, 2, "GETPORT of NFS 2");
 	fh = mount_it(&jobs[1], argv[1]);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 # A DJ player mounts Tern and streams files with Japanese, emoji and very long
-# names, through the portmapper at 111 and at 50111, also while another client
-# copies at full speed; a client of the other dialect sees the same files.
+# names, through the portmapper at 111 and at 50111, and while another client
+# copies at full speed. A computer sees the same files.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 private "$@"
@@ -12,7 +12,7 @@ player=$(built player)/player
 load=$(built bench)/load
 [ -x "$player" ] || skip_all "$player is not built"
 
-# its lines become lines of this test
+# Its assertions become one of this test.
 play() { # DESCRIPTION ARGUMENTS...
 	local what=$1
 	shift
@@ -59,13 +59,13 @@ play 'AUTH_NULL' -n 127.0.0.1 /C/ PIONEER/ガギグ.pdb "$m/PIONEER/ガギグ.pd
 busy=$!
 play 'while another client streams 64 KiB READs' 127.0.0.1 /C/ "$song" "$m/$song"
 [ ! -s "$T/load.out" ]
-ok $? 'the other client had work all the time' || diag "$(cat "$T/load.out")"
+ok $? 'the other client was busy all the time' || diag "$(cat "$T/load.out")"
 # two players at once: same call numbers, different sockets
 "$player" 127.0.0.1 /C/ "$song" "$m/$song" >"$T/out2" &
 second=$!
 play 'two players with the same call numbers' 127.0.0.1 /C/ "$song" "$m/$song"
 wait $second
-ok $? 'and the second one' || diag "$(grep -v '^ok' "$T/out2")"
+ok $? 'the second player reads the same bytes' || diag "$(grep -v '^ok' "$T/out2")"
 wait $busy
 ok $? 'the other client saw no error' || diag "$(cat "$T/load.out")"
 diag "the other client: $(grep -o '"ops_s": [0-9]*\|"mb_s": [0-9.]*' "$T/load.out" | tr '\n' ' ')"
@@ -75,6 +75,6 @@ is "$(nfs-ls "nfs://127.0.0.1$m/Contents/アーティスト?version=3" |
     'アルバム 🎧' 'a computer sees the same names in UTF-8'
 nfs-cat "nfs://127.0.0.1$m/Contents/アーティスト/アルバム 🎧/曲 №1.mp3" 2>/dev/null |
     cmp - "$m/$song"
-ok $? 'and the same bytes'
-check 'everything still runs' alive nfsd
+ok $? 'a computer reads the same bytes'
+check 'nfsd still runs' alive nfsd
 done_testing

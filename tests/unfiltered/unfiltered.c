@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The shipped programs without their system call filter, to measure what it
- * costs. Linked only into the programs of build/unfiltered; there is no switch
- * in the real ones.
+ * The shipped programs without their system call filter, to measure its cost.
+ * Linked only into the programs of build/unfiltered: the shipped ones have no
+ * switch for it.
  * Runs in: make bench.
  */
 #include "base/util.h"

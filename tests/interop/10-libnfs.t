@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# libnfs (Kodi, VLC, QEMU, gvfs) through its tools: list, copy both ways, read,
-# from unprivileged ports too; version 4 is refused so that clients fall back.
+# libnfs (Kodi, VLC, QEMU, gvfs) through its tools: listing, copying both ways,
+# reading, also from unprivileged ports. Version 4 is refused, so that clients
+# fall back.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 need nfs-ls libnfs-utils
@@ -17,14 +18,14 @@ is "$(nfs-ls "$u" | awk '{ print $NF }' | sort | tr '\n' ' ')" 'data sub ' \
 is "$(nfs-ls "$u/sub?version=3" | wc -l)" 300 'nfs-ls lists 300 files'
 check 'nfs-cat reads 5 MB' sh -c "nfs-cat '$u/data' | cmp - '$T/x/data'"
 check 'nfs-cp writes' nfs-cp "$T/x/data" "$u/copy"
-check 'what was written is what was read' cmp "$T/x/data" "$T/x/copy"
+check 'the copy has the same bytes' cmp "$T/x/data" "$T/x/copy"
 check 'nfs-cp reads' nfs-cp "$u/copy" "$T/back"
 cmp -s "$T/x/data" "$T/back"
-ok $? 'and brings the same back'
-like "$(as alice nfs-ls "$u" 2>&1)" data 'from an unprivileged port'
+ok $? 'the copy read back has the same bytes'
+like "$(as alice nfs-ls "$u" 2>&1)" data 'nfs-ls lists from an unprivileged port'
 out=$(nfs-ls "$u?version=4" 2>&1)
-unlike "$out" 'sub$' 'version 4 gives nothing'
-check 'and the server lives' nfs-ls "$u"
+unlike "$out" 'sub$' 'nfs-ls of version 4 is refused'
+check 'the server still answers' nfs-ls "$u"
 like "$(nfs-ls "nfs://127.0.0.1/nowhere" 2>&1)" 'ACC|NOENT|denied|mount' \
     'a path that is not exported is refused'
 like "$(timeout 20 nfs-ls -D nfs:// 2>&1)$(timeout 20 nfs-ls -D "nfs://127.0.0.1" 2>&1)" \
@@ -32,5 +33,5 @@ like "$(timeout 20 nfs-ls -D nfs:// 2>&1)$(timeout 20 nfs-ls -D "nfs://127.0.0.1
 exports "$T/x 10.0.0.1(rw)"
 kill -HUP "${pid[mountd]}" "${pid[nfsd]}"
 refused() { ! nfs-ls "$u" 2>/dev/null | grep -q data; }
-check 'refused once the exports say so' wait_for 10 refused
+check 'the export is refused after a reload of exports' wait_for 10 refused
 done_testing

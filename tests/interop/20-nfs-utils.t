@@ -25,13 +25,13 @@ for p in tcp udp; do
 	like "$(rpcinfo -T $p 127.0.0.1 nfs 2>&1)" 'version 3 ready' \
 	    "rpcinfo finds the versions over $p"
 	unlike "$(rpcinfo -T $p 127.0.0.1 nfs 4 2>&1)" 'ready and waiting' \
-	    "version 4 is not there over $p"
+	    "version 4 is refused over $p"
 done
-like "$(rpcinfo -T udp6 ::1 nfs 3 2>&1)" 'ready and waiting' 'over IPv6'
+like "$(rpcinfo -T udp6 ::1 nfs 3 2>&1)" 'ready and waiting' 'rpcinfo over IPv6'
 e=$(showmount -e 127.0.0.1)
-like "$e" "^$T/x +127\.0\.0\.1" 'showmount -e shows what the asker may mount'
-unlike "$e" '10\.0\.0\.0' 'and not what others may'
-like "$e" "^$T/y " 'and the other export'
+like "$e" "^$T/x +127\.0\.0\.1" 'showmount -e shows what the client may mount'
+unlike "$e" '10\.0\.0\.0' 'showmount -e does not show exports to other clients'
+like "$e" "^$T/y " 'showmount -e shows the other export'
 check 'showmount -a' showmount -a 127.0.0.1
 check 'showmount -d' showmount -d 127.0.0.1
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# What goes over the wire in tests, as Wireshark sees it: no malformed packet
-# and no expert error, for every program, version and transport.
+# Traffic of tests as Wireshark sees it: no malformed packet and no expert
+# error, for every program, version and transport.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 need tshark tshark nfs-ls libnfs-utils showmount nfs-common
@@ -31,7 +31,7 @@ names() {
 }
 capture names names
 judge names 'portmap, mount and libnfs' 50
-# one request at a time: tshark loses its place in large pipelined streams
+# One request at a time: tshark loses its place in large pipelined streams.
 some() { # FLAGS...
 	local w
 	for w in null getattr lookup access setattr read4k write4k create \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# U-Boot, in an emulated ARM board, loads files by its nfs command over UDP: by
-# NFS version 2, which it asks for first, and by version 3 from a server that
-# refuses 2 (it then uses a handle of MOUNT version 2 in NFS version 3).
+# U-Boot, in an emulated ARM board, loads files by its nfs command over UDP. It
+# asks for NFS version 2 first, and uses version 3 with a server that refuses 2
+# (with a handle of MOUNT version 2).
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 need qemu-system-arm qemu-system-arm python3 python3 tshark tshark
@@ -21,7 +21,7 @@ head -c 300003 /dev/urandom >"$T/x/kernel"
 ln -s kernel "$T/x/link"
 chmod -R a+rX "$T/x"
 
-# the server on one address, the one that refuses version 2 on another
+# Tern on one address, the relay that refuses version 2 on another.
 exports "$T/x 10.77.0.0/24(ro,insecure)"
 start portmapd -a 10.77.0.1 || bail "portmapd did not start"
 start mountd -a 10.77.0.1 -p 20048 || bail "mountd did not start"
@@ -42,7 +42,7 @@ qemu-system-arm -nographic -no-user-config -nodefaults -M virt -cpu cortex-a15 \
 at_end "kill $!"
 exec 7>"$T/in"
 said() { tr -d '\r' <"$T/console" | grep -q "$1"; }
-# Ctrl-C: stops the countdown, and what it would start when we come late
+# Ctrl-C stops the countdown, or the program that it started already.
 prompt() {
 	printf '\003' >&7
 	said '^=>'
@@ -52,7 +52,7 @@ ok $? 'U-Boot boots' || diag "$(tail -c 1500 "$T/console" | tr -d '\r')"
 want=$(python3 -c 'import sys, zlib; print("%08x" % zlib.crc32(open(sys.argv[1], "rb").read()))' "$T/x/kernel")
 printf '%s\n' '' 'setenv ipaddr 10.77.0.2; setenv netmask 255.255.255.0' >&7
 
-# loads SERVER FILE NAME: and has the same bytes.
+# loads SERVER FILE NAME: does U-Boot load the file with the same bytes?
 loads() {
 	# shellcheck disable=SC2016 # U-Boot's variable
 	printf '%s\n' "nfs 0x41000000 $1:$T/x/$2 && crc32 0x41000000 \${filesize} && echo done-$3" >&7
@@ -63,16 +63,16 @@ loads 10.77.0.1 kernel file-by-v2
 loads 10.77.0.1 link link-by-v2
 loads 10.77.0.3 kernel file-by-v3
 loads 10.77.0.3 link link-by-v3
-is "$(tr -d '\r' <"$T/console" | grep -c "==> $want")" 4 'with the right checksum'
+is "$(tr -d '\r' <"$T/console" | grep -c "==> $want")" 4 'all files have the right checksum'
 capture_stop
-judge uboot 'what U-Boot and Tern sent' 100
-reads() { # VERSION ADDRESS: READ calls U-Boot sent there
+judge uboot 'traffic of U-Boot and Tern' 100
+reads() { # VERSION ADDRESS: number of READ calls to that address
 	tshark -r "$T/uboot.pcap" -Y "nfs && rpc.programversion == $1 && rpc.msgtyp == 0 && ip.dst == $2 && (nfs.procedure_v$1 == 6)" 2>/dev/null | wc -l
 }
 n=$(reads 2 10.77.0.1)
 [ "$n" -gt 100 ]
-ok $? "with READ of version 2 ($n)"
+ok $? "U-Boot uses READ of version 2 ($n)"
 n=$(reads 3 10.77.0.3)
 [ "$n" -gt 100 ]
-ok $? "and of version 3 ($n)"
+ok $? "U-Boot uses READ of version 3 ($n)"
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# What macOS sends, sent by a client of our own (macos.py says what): from a high
-# port, as macOS does without resvport, so the export says insecure. No Mac
-# takes part.
+# The calls of macOS, sent by a test client that macos.py describes. They come
+# from a high port, as from macOS without resvport, so the export is insecure.
+# No Mac takes part.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 need python3 python3
@@ -17,6 +17,6 @@ while read -r what text; do
 done < <(python3 "$top/tests/interop/macos.py" "$T/x" 2>"$T/macos.err" || echo fail 'the client ended early')
 [ ! -s "$T/macos.err" ] || diag "$(cat "$T/macos.err")"
 nfs() { "$top/tests/lib/nfs_call.py" -u 1001 "$@"; }
-like "$(nfs mnt "$T/closed")" ACCES 'without insecure a high port is refused'
-like "$(nfs -s 901 mnt "$T/closed")" '^[0-9a-f]{64}$' 'with resvport it mounts'
+like "$(nfs mnt "$T/closed")" ACCES 'a high port is refused without insecure'
+like "$(nfs -s 901 mnt "$T/closed")" '^[0-9a-f]{64}$' 'a low port (resvport) mounts without insecure'
 done_testing

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Stands before an NFS server and refuses version 2, for clients that use
-version 3 only when they must (U-Boot).
+"""A relay to an NFS server that refuses version 2, for clients that use version
+3 only if they must (U-Boot).
 
     no-v2.py ADDRESS SERVER PORT...
 
-Passes datagrams to these ports of ADDRESS on to SERVER and the answers back; a
+Passes datagrams to these ports of ADDRESS on to SERVER, and the replies back. A
 call of NFS version 2 gets PROG_MISMATCH, versions 3 to 3.
 """
 import select
@@ -17,7 +17,7 @@ from rpc import Cursor, u32
 
 
 def refusal(call):
-    """The answer to a call of NFS version 2; None for any other."""
+    """The reply to a call of NFS version 2, or None."""
     if len(call) < 24:
         return None
     xid, kind, _, prog, vers, _ = Cursor(call).take("6I")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2154 # T: lib.sh
 #
-# Wireshark as the judge of what goes over an interface. Source after lib.sh.
+# Wireshark as the judge of an interface's traffic. Source after lib.sh.
 # Runs in: the tests.
 
-# capture_start INTERFACE NAME: into $T/NAME.pcap from now on.
+# capture_start INTERFACE NAME: captures into $T/NAME.pcap.
 capture_start() {
 	captured=$T/$2.pcap
 	tshark -q -B 64 -i "$1" -f 'ip and not icmp' -w "$captured" 2>"$T/tshark.err" &
@@ -14,7 +14,7 @@ capture_start() {
 	wait_for 60 test -s "$captured"
 }
 
-# capture_stop: when everything that was sent is in the file.
+# capture_stop: waits until all packets are in the file, and stops.
 capture_stop() {
 	local size=-1
 	while [ "$size" != "$(stat -c %s "$captured")" ]; do
@@ -24,7 +24,7 @@ capture_stop() {
 	stop tshark INT
 }
 
-# capture NAME COMMAND...: what the command makes go over the loopback.
+# capture NAME COMMAND...: captures the command's traffic over loopback.
 capture() {
 	capture_start lo "$1"
 	shift

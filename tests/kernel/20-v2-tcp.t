@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 # A Linux kernel mounts Tern with NFS version 2 over TCP and works on it.
-# LONG=1: everything, with attribute caching on and off.
+# LONG=1: all workloads, with attribute caching on and off.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 private "$@"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 # A Linux kernel mounts Tern with NFS version 3 over UDP and works on it, with
-# attribute caching on and off. Only with LONG=1: a kernel has to be fetched and
-# a module built, and the guest is emulated.
+# attribute caching on and off. Only with LONG=1: the test fetches a kernel,
+# builds a module and emulates the guest.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 [ -n "${LONG:-}" ] || skip_all "LONG=1 runs it"

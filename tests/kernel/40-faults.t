@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# The daemons die and come back, the cable is cut, the server is away for a
-# while: a client that copies all the time sees no error and no wrong byte.
-# LONG=1: the three daemons in every order, 20 s without link, 30 s without
-# server, then version 2, and UDP where a guest can be had; otherwise each
-# daemon once.
+# Daemons are killed and restarted, the link goes down, the server is away for a
+# while: a client that copies all the time sees no error and no wrong byte. By
+# default each daemon is killed once. LONG=1: the three daemons in every order,
+# 20 s without a link, 30 s without a server, then version 2, and UDP if there
+# is a guest for it.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 # shellcheck source=tests/kernel/rig.sh
@@ -19,7 +19,7 @@ more_rounds() { # NUMBER
 	[ "$rounds" -ge "$1" ] || [ -n "$broken$ended" ] || ! alive guest
 }
 
-# copying SECONDS NAME: two whole copies from now on are good; the second began
+# copying SECONDS NAME: waits for two more complete copies. The second one began
 # after the fault.
 copying() {
 	local from=$SECONDS r=pass
@@ -36,13 +36,13 @@ again() {
 	esac
 }
 
-# killed DAEMON...: one after the other, each started again at once.
+# killed DAEMON...: kills one after the other and restarts each at once.
 killed() {
 	local d
 	for d; do
 		stop "$d" KILL
 		again "$d"
-		ok $? "$label: $d killed and started again"
+		ok $? "$label: $d is killed and restarted"
 	done
 	copying 600 "kill-$(echo "$*" | tr ' ' '-')"
 }
@@ -69,8 +69,8 @@ no_server() { # SECONDS
 	copying 600 "no-server-for-$1-s"
 }
 
-# faults VERSION PROTOCOL COMMAND...: what happens to a client while it copies;
-# commands are separated by commas.
+# faults VERSION PROTOCOL COMMAND...: runs the commands, separated by commas,
+# while a client copies.
 faults() {
 	local v=$1 proto=$2 one
 	label=v$v/$proto/ac
@@ -87,7 +87,7 @@ faults() {
 	done 8< <(echo "$*" | tr , '\n')
 	: >"$T/export/stop"
 	guest_wait 600
-	ok $? "$label: the client unmounts and ends well" ||
+	ok $? "$label: the client unmounts and exits without error" ||
 	    diag "$(tail -n 20 "$console")"
 	rm "$T/export/stop"
 	diag "$label: slowest copies: $(sed -n 's/^@@ round //p' "$console" |

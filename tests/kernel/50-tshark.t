@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# What a Linux kernel and Tern say to each other, as Wireshark sees it: no
-# malformed packet and no expert error, in both versions and over UDP. Only with
-# LONG=1. (Not for large files: tshark loses its place in such streams.)
+# Traffic of a Linux kernel and Tern as Wireshark sees it: no malformed packet
+# and no expert error, in both versions and over UDP. Only with LONG=1. (Without
+# large files: tshark loses its place in such streams.)
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/../system/lib.sh"
 [ -n "${LONG:-}" ] || skip_all "LONG=1 runs it"
@@ -22,7 +22,7 @@ judged() { # VERSION PROTOCOL
 	capture_stop
 	judge "v$1$2" "version $1 over $2" 2000
 }
-unset TABLE # these are not what is measured
+unset TABLE # these rows are not measured
 judged 3 tcp
 judged 2 tcp
 if [ -z "$NO_UDP" ]; then judged 3 udp; else skip "$NO_UDP"; fi

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# Copies a tree again and again, compares each copy, and removes it, until
-# somebody leaves a file "stop" on the server: whatever happens to it meanwhile,
-# no copy may fail.
-# MKDIR and REMOVE that were done but not answered before a kill are asked for
-# again and then find their own work (RFC 1813 promises no more), so they are
-# asked for in ways that do not mind: mkdir -p, rm -f.
+# Copies a tree, compares the copy and removes it, until the test makes a file
+# "stop" on the server. No copy may fail, whatever happens to the server
+# meanwhile. If a kill lost the reply to a MKDIR or REMOVE, the client repeats
+# it and finds its own work (RFC 1813 promises no more). mkdir -p and rm -f
+# accept that.
 # From the environment: SERVER EXPORT VERS PROTO
 # Runs in: the guest.
 set -u

@@ -2,7 +2,7 @@
 /*
  * Random work on one file against a copy in memory: reads, writes, truncations
  * up and down, mapped reads and writes, appends, closing and opening, syncing,
- * dropping the cache. Every byte read must be the byte last written.
+ * dropping the cache. Every byte read must be the byte that was written last.
  *
  *	fsx FILE [OPERATIONS [SEED [SIZE]]]
  *
@@ -197,7 +197,7 @@ do_sync(void)
 		fail("fsync");
 }
 
-/* Makes the next reads come from the server. */
+/* Drops the cache, so that the next reads come from the server. */
 static void
 do_forget(void)
 {

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# Mounts the server twice (as two clients would, each with a cache of its own)
-# and runs workloads. One line each on the console: "@@ pass NAME SECONDS" or
-# "@@ fail NAME SECONDS"; everything else is explanation. WORK is their names,
-# NAME*SCALE when one is to be done at another scale than the rest.
+# Mounts the server twice (as two clients, each with its own cache) and runs
+# workloads. Each prints one line on the console: "@@ pass NAME SECONDS" or
+# "@@ fail NAME SECONDS". All other lines are explanation. WORK holds their
+# names, or NAME*SCALE for one with its own scale.
 # From the environment: SERVER EXPORT VERS PROTO CACHE WORK SCALE BIN HERE
 # Runs in: the guest.
 set -u
 export MNT=/mnt/a MNT2=/mnt/b VERS PROTO CACHE SCALE BIN HERE
 o=vers=$VERS,proto=$PROTO,nolock,hard,nosharecache,addr=$SERVER,mountaddr=$SERVER
 o+=,mountproto=$PROTO
-# more patience than usual where a slow guest would break the connection
+# Longer timeouts than usual, since a slow guest would break the connection.
 [ "$PROTO" = udp ] || o+=,timeo=100
 [ "$CACHE" = ac ] || o+=,noac
 
 for m in "$MNT" "$MNT2"; do
 	mkdir -p "$m"
-	# the kernel itself speaks to portmapper and mountd: mount.nfs knows no
-	# version 2 any more
+	# The kernel itself calls portmapper and mountd: mount.nfs no longer has
+	# version 2.
 	if ! mount -i -t nfs -o "$o" "$SERVER:$EXPORT" "$m"; then
 		echo "@@ fail mount 0"
 		dmesg | tail -n 5

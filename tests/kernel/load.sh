@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# Runs one workload, loads/NAME.sh, in the current directory, with what they
-# share; ends at the first command that fails and says which it was. No "a && b"
-# in a workload: the shell would overlook a failing a.
+# Runs one workload, loads/NAME.sh, in the current directory, with the functions
+# that workloads share. It ends at the first command that fails and prints it. A
+# workload must not use "a && b": the shell would ignore a failing a.
 # From the environment: MNT MNT2 (two mounts of the server, as of two clients),
 # D D2 (the working directory in both), SCALE, VERS, BIN, HERE
 # Runs in: the guest.
 set -eu
 trap 'echo "${BASH_SOURCE[0]##*/}:$LINENO: failed: $BASH_COMMAND"' ERR
 
-# refused MESSAGE COMMAND...: it fails, and says so.
+# refused MESSAGE COMMAND...: the command must fail with this message.
 refused() {
 	local want=$1 out
 	shift
@@ -34,14 +34,14 @@ as() {
 	setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups -- "$@"
 }
 
-# Every byte comes from the server again.
+# Drops caches: every byte comes from the server again.
 cold() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# random BYTES FILE: up to 12,000 bytes that differ from file to file; starts no
-# process, which is what costs time in a guest.
+# random BYTES FILE: up to 12,000 bytes that differ from file to file. It starts
+# no process, since that is slow in a guest.
 pool=
 random() {
 	local LC_ALL=C

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# What POSIX asks of a filesystem, as lines for syscheck (see there): run as
-# root, alice (1001, group both 1100) and bob (1002, both) in an empty directory
-# that root owns. Prints the script; more than 900 assertions.
+# Requirements of POSIX for a filesystem, as a script for syscheck (see there)
+# of more than 900 assertions. syscheck runs it as root, alice (1001, group both
+# 1100) and bob (1002, both) in an empty directory that root owns.
 #
 #	posix.sh [2|3] | syscheck DIRECTORY
 #
-# The argument is the NFS version: version 2 knows less (no large files, no
-# exclusive create). Without it: a local filesystem.
+# The argument is the NFS version: version 2 has no large files and no exclusive
+# create. Without it: a local filesystem.
 # Runs in: the guest of the kernel tests.
 set -u
 vers=${1:-local}
@@ -260,8 +260,8 @@ say 'as root' 'chmod p 0755 = 0' 'as alice' 'create p/a 0644 = EACCES' \
     'as root' 'unlink p/a = 0' 'chmod p 0777 = 0'
 
 say '# an open descriptor keeps its rights; set-id bits go with a write'
-# (Tern keeps those bits for root alone: with AUTH_SYS anybody can say to be
-# anybody else.)
+# (Tern keeps those bits for root alone: with AUTH_SYS a client can claim any
+# user id.)
 say 'as alice' 'fopen 0 p/a O_RDWR|O_CREAT = 0' 'chmod p/a 0000 = 0' \
     'fwrite 0 mine = 4' 'fsync 0 = 0' 'pread 0 0 9 = mine' 'fclose 0 = 0' \
     'open p/a O_RDONLY = EACCES' 'chmod p/a 0400 = 0' \

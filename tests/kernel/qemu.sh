@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash
 #
-# Makes guests for qemu of Debian's kernel package, unpacked and not installed.
-# Sourced by udp-guest and power-guest in the directory that is to hold the
-# guest:
+# Makes guests for qemu from Debian's kernel package, unpacked and not
+# installed. udp-guest and power-guest source it in the directory of the guest:
 #
 #	guest_needs qemu-system-x86_64:qemu-system-x86 ...
 #	guest_kernel		(kernel/, $v)
@@ -11,7 +10,8 @@
 #	guest_initrd		(vmlinuz, initrd)
 #
 # The guest mounts the host's root read-only over 9p and goes on with
-# tests/kernel/init. Each says why when it cannot, and ends the script.
+# tests/kernel/init. A function that fails prints the reason and ends the
+# script.
 # Runs in: make check-kernel, make abuse.
 
 no() {
@@ -30,7 +30,7 @@ guest_needs() {
 	    no "busybox is not static (package busybox-static)"
 }
 
-# Fetches the packages (more can be named) and unpacks the kernel; sets v.
+# Fetches the packages (and those named), unpacks the kernel, and sets v.
 guest_kernel() {
 	local image
 	image=$(apt-cache depends linux-image-amd64 2>/dev/null |
@@ -44,7 +44,8 @@ guest_kernel() {
 	depmod -b kernel "$v"
 }
 
-# guest_modules MODULE...: these and what they need, in order, into root/.
+# guest_modules MODULE...: copies these and their dependencies, in order, to
+# root/.
 guest_modules() {
 	local m n=100 ko
 	rm -rf root && mkdir -p root/{bin,dev,proc,host,modules}
@@ -56,7 +57,7 @@ guest_modules() {
 	done
 }
 
-# The root/ of guest_modules becomes initrd; vmlinuz beside it.
+# Packs the root/ of guest_modules as initrd, and copies vmlinuz beside it.
 guest_initrd() {
 	cp "$(command -v busybox)" root/bin/busybox
 	cat >root/init <<-'E'
@@ -79,12 +80,12 @@ guest_initrd() {
 	rm -rf kernel root ./*.deb
 }
 
-# vmlinux: as it was before it was packed. An emulator takes long to unpack it.
+# Unpacks vmlinux, since an emulator takes long to do so.
 guest_vmlinux() {
 	local at
 	at=$(LC_ALL=C grep -aobP '\xfd7zXZ\x00' vmlinuz | head -n 1 | cut -d: -f1)
 	[ -n "$at" ] || no "vmlinuz is not packed with xz"
-	# what follows the packed kernel is noise to xz
+	# xz complains about the bytes behind the packed kernel.
 	tail -c "+$((at + 1))" vmlinuz | xz -dc >vmlinux 2>/dev/null || :
 	readelf -h vmlinux >/dev/null || no "vmlinuz cannot be unpacked"
 }

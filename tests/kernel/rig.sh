@@ -4,8 +4,8 @@
 # Boots a real Linux kernel as an NFS client: Debian's user-mode-linux, an
 # ordinary process, with the host's root read-only over hostfs and a tap
 # interface in this test's own network namespace (the server is 10.77.0.1, the
-# client 10.77.0.2, with privileged ports). For UDP, which that kernel lacks, one
-# in qemu. Source after lib.sh.
+# client 10.77.0.2, with privileged ports). UDP, which that kernel lacks, uses a
+# guest in qemu. Source after lib.sh.
 # Runs in: the tests.
 
 rig=$top/tests/kernel
@@ -15,25 +15,25 @@ guests=0
 all_work=(posix copytree tar git sqlite openfiles append mmap attrs
     holes big names deep many fsx stress parallel users)
 
-# Skips the test when there is no client kernel to be had here.
+# Skips the test if there is no client kernel here.
 need_guest() {
 	need linux.uml user-mode-linux modprobe kmod ip iproute2
 	[ -c /dev/net/tun ] || skip_all "no /dev/net/tun"
 	[ -x "$bin/syscheck" ] || skip_all "$bin/syscheck is not built"
 }
 
-# udp_guest: makes the guest for UDP unless it is there; NO_UDP says why not. To
-# be called before private, where there is no network to fetch it from.
+# udp_guest: makes the guest for UDP unless it exists. NO_UDP says why it
+# cannot. Call it before private, which has no network to fetch it from.
 udp_guest() {
-	[ -z "${TERN_PRIVATE:-}" ] || return 0 # here for the second time
+	[ -z "${TERN_PRIVATE:-}" ] || return 0 # the second run, inside private
 	mkdir -p "$bin"
 	diag "for UDP: $rig/udp-guest $bin/udp"
 	NO_UDP=$(flock "$bin/udp.lock" "$rig/udp-guest" "$bin/udp" 2>&1) && NO_UDP=
 	export NO_UDP
 }
 
-# The interface between server and guest, on a bridge: br0 is the cable that can
-# be pulled. (A guest's network card does not survive that its tap is down.)
+# The interface between server and guest, on a bridge. br0 goes down instead of
+# a cable, since a guest's network card does not survive a tap that is down.
 guest_net() {
 	ip tuntap add tap0 mode tap || bail "no tap interface"
 	ip link add br0 type bridge || bail "no bridge"
@@ -43,7 +43,7 @@ guest_net() {
 	ip link set br0 up
 }
 
-# guest_start JOB NAME=VALUE...: boots in the background; the console goes to
+# guest_start JOB NAME=VALUE...: boots in the background. The console goes to
 # the file $console.
 guest_start() {
 	local job=$1
@@ -76,7 +76,7 @@ _guest_uml() {
 	    </dev/null >"$console" 2>&1 &
 }
 
-# DIRECTORY: what udp-guest made.
+# DIRECTORY: of a guest that udp-guest made.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
 	    -machine q35,accel=tcg -cpu qemu64 -m 1024 -smp 1 -bios qboot.rom \
@@ -89,9 +89,10 @@ net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
 	    </dev/null >"$console" 2>&1 &
 }
 
-# guest_news [LABEL]: reads on what it says, and sets rounds (how many are done),
-# broken (what failed) and ended (the status of the job). With a label each
-# workload is a test. Starts no process: it is called all the time.
+# guest_news [LABEL]: reads new lines of the console and sets rounds (how many
+# are done), broken (what failed) and ended (the status of the job). With a
+# label each workload is a test. Starts no process, since it is called all the
+# time.
 # shellcheck disable=SC2034 # for the tests
 guest_news() {
 	local line what name secs
@@ -113,8 +114,8 @@ guest_news() {
 	_rest+=$line # not yet a whole line
 }
 
-# row pass|fail NAME SECONDS VERSION/TRANSPORT/CACHE: a test, and for make
-# check-kernel a row of its table and a line for who waits.
+# row pass|fail NAME SECONDS VERSION/TRANSPORT/CACHE: a test. For make
+# check-kernel also a row of its table, and a line of progress.
 row() {
 	[ "$1" = pass ]
 	ok $? "$4 $2 ($3 s)"
@@ -123,8 +124,8 @@ row() {
 	echo "$(date +%T) $1 $4 $2 $3 s" >&2
 }
 
-# guest_wait SECONDS [LABEL]: until it has powered off, with its news, each within
-# so long after the last; the status of the job.
+# guest_wait SECONDS [LABEL]: reads news until the guest has powered off. News
+# must come within SECONDS of each other. Returns the status of the job.
 guest_wait() {
 	local end=$((SECONDS + $1)) n=${pid[guest]} all _heard=
 	while kill -0 "$n" 2>/dev/null && [ $SECONDS -lt "$end" ]; do
@@ -133,7 +134,7 @@ guest_wait() {
 		sleep 0.5
 	done
 	if kill -0 "$n" 2>/dev/null; then
-		diag "nothing of the guest in $1 s"
+		diag "no line from the guest in $1 s"
 		mapfile -t all < <(pids_of guest) # or the tap stays taken
 		kill -9 "${all[@]}" 2>/dev/null
 	fi
@@ -154,8 +155,8 @@ guest_server() {
 	tern_start "$T/export 10.77.0.0/24(rw,no_root_squash)" -o mknod
 }
 
-# kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest and
-# one test for each workload; NAME*SCALE gives it a scale of its own.
+# kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest, and
+# one test for each workload. NAME*SCALE gives it its own scale.
 kernel_test() {
 	local v=$1 proto=$2 cache=$3 scale=$4 limit=$5 label=v$1/$2/$3
 	shift 5
@@ -163,6 +164,6 @@ kernel_test() {
 	guest_start "$rig/job.sh" "EXPORT=$T/export" "VERS=$v" "PROTO=$proto" \
 	    "CACHE=$cache" "SCALE=$scale" "WORK=$*"
 	guest_wait "$limit" "$label"
-	ok $? "$label: the guest ended well" ||
+	ok $? "$label: the guest exited without error" ||
 	    diag "$(tr -d '\r' <"$console" | tail -n 60)"
 }

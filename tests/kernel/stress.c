@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Random work on names by several processes, each in a directory of its own
- * and with a picture of it in memory: create, mkdir, rename, unlink, rmdir,
- * link, symlink, write, chmod. Every answer must be the one the picture
- * predicts, and at the end the directories must look like it.
+ * Random work on names by several processes, each in its own directory and with
+ * a model of it in memory: create, mkdir, rename, unlink, rmdir, link, symlink,
+ * write, chmod. Every result must be the one that the model predicts, and at
+ * the end the directories must equal it.
  *
  *	stress DIRECTORY [PROCESSES [OPERATIONS [SEED]]]
  *
@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #define NAMES 48
-#define FILES 256 /* inodes of the picture */
+#define FILES 256 /* inodes of the model */
 
 enum kind { NONE, FILE_, DIR_, LINK_ };
 
-/* A name points to a file of the picture; directories are always empty. */
+/* A name points to a file of the model. Directories are always empty. */
 struct name {
 	enum kind kind;
 	int file;
@@ -63,7 +63,7 @@ name_of(uint32_t i, char *out, size_t outsize)
 	return out;
 }
 
-/* rc and errno must be what the picture says; want 0 is success. */
+/* rc and errno must be those of the model. want 0 is success. */
 static void
 expect(int rc, int want, const char *what, uint32_t i)
 {
@@ -85,7 +85,7 @@ new_file(unsigned int mode)
 	for (i = 0; i < FILES && files[i].links > 0; i++)
 		;
 	if (i == FILES)
-		errx(1, "picture full");
+		errx(1, "model full");
 	files[i] = (struct file){ 1, mode, 0 };
 	return i;
 }
@@ -247,7 +247,7 @@ do_stat(uint32_t i, const char *path)
 	exit(1);
 }
 
-/* The directory lists exactly the names of the picture. */
+/* The directory lists exactly the names of the model. */
 static void
 check_list(void)
 {
@@ -260,7 +260,7 @@ check_list(void)
 		err(1, "opendir");
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] != 'n')
-			continue; /* ., .., and what an open file left */
+			continue; /* ., .., and leftovers of open files */
 		i = (uint32_t)strtoul(e->d_name + 1, NULL, 10);
 		if (i >= NAMES || seen[i] || names[i].kind == NONE)
 			errx(1, "step %lu: %s listed %s", step, e->d_name,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Runs a script of system calls and checks each outcome; prints TAP. One line
- * is one call: words, then "=" and what it must give: a number, a text, or the
- * name of an errno.
+ * is one call: words, then "=" and its expected result: a number, a text, or
+ * the name of an errno.
  *
  *	as alice
  *	mkdir d 0755 = 0
  *	mkdir d 0755 = EEXIST
  *	stat d mode = 0755
  *
- * "%255n" in a word is that many letters n. "-" is the empty word. Lines
- * without "=" only have to be a known call; "#" begins a comment.
+ * "%255n" in a word is that many letters n. "-" is the empty word. A line
+ * without "=" only needs to be a known call. "#" begins a comment.
  * Runs in: the guest of the kernel tests, and on a local filesystem to check
  * the script itself.
  */
@@ -42,7 +42,7 @@ struct word {
 	char s[WORD_MAX];
 };
 
-/* What a call gave: a text, or an errno when it failed. */
+/* The result of a call: a text, or an errno if it failed. */
 struct outcome {
 	int error;
 	char text[TEXT_MAX];
@@ -69,7 +69,7 @@ say(struct outcome *o, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* For calls that give 0 or -1. */
+/* The result of a call that returns 0 or -1. */
 static void
 status(struct outcome *o, int rc)
 {
@@ -629,14 +629,14 @@ expand(struct word *out, const char *in)
 	out->s[at] = '\0';
 }
 
-/* EACCES and EPERM and so on by name; NULL for success. */
+/* The name of the errno, such as EACCES, or NULL for success. */
 static const char *
 outcome_name(const struct outcome *o)
 {
 	return o->error != 0 ? strerrorname_np(o->error) : o->text;
 }
 
-/* True when the outcome is one of "a|b|c". */
+/* Is the outcome one of "a|b|c"? */
 static bool
 matches(const char *got, const char *want)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2154,SC2164
-# Two clients append in turn, each sees what the other closed; four processes append at once.
+# Two clients append in turn and see each other's bytes after close; four processes append at once.
 lines() { # FILE NUMBER
 	mapfile -t seen <"$1"
 	[ ${#seen[@]} = "$2" ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2154,SC2164
-# A sparse file of 5 GiB, written around 2^31 and 2^32; version 2 ends at 2 GiB and says so.
+# A sparse file of 5 GiB, written around 2^31 and 2^32; version 2 refuses more than 2 GiB.
 if [ "$VERS" = 2 ]; then
 	truncate -s 2147483647 f
 	[ "$(stat -c %s f)" = 2147483647 ]

@@ -18,12 +18,12 @@ cp -a "$src" copy
 shape() { (cd "$1" && find . -printf '%P %m %U %G %y %l %n %TY-%Tm-%Td %TH:%TM\n' | sort); }
 shape "$src" >"$TMPDIR/shape.a"
 shape copy >"$TMPDIR/shape.b"
-# a directory's link count is the filesystem's own affair
+# The link count of a directory depends on the filesystem.
 diff <(sed -E 's/ d  [0-9]+ / d /' "$TMPDIR/shape.a") \
     <(sed -E 's/ d  [0-9]+ / d /' "$TMPDIR/shape.b")
 [ "$(find copy -type f | wc -l)" = $((10 * n + 1)) ]
 cp -a copy/dir1 again
 diff -r --no-dereference copy/dir1 again
-# read by the second client, whose cache is cold
+# The second client, whose cache is cold, reads it.
 diff -r --no-dereference "$src" "$D2/copy"
 rm -rf "$src"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2154,SC2164
-# Holes read as zeros and cost nothing.
+# Holes read as zeros and take no blocks.
 dd if=/dev/urandom of=f bs=4k count=1 seek=0 status=none
 dd if=/dev/urandom of=f bs=4k count=1 seek=1000 conv=notrunc status=none
 dd if=/dev/urandom of=f bs=100 count=1 seek=100003 conv=notrunc status=none

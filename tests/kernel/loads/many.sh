@@ -13,7 +13,7 @@ cold
 [ -z "$(ls one | sort | uniq -d)" ]
 [ "$(ls -lR . | grep -c '^-')" = $((n + n / 10 * 10)) ]
 [ "$(find "$D2" -type f | wc -l)" = $((n + n / 10 * 10)) ]
-# removing while listing
+# Removes names while listing them.
 find one -name '*[13579]' -delete
 [ "$(ls one | wc -l)" = $((n / 2)) ]
 rm -rf one

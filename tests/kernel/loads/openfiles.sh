@@ -27,7 +27,7 @@ mv d e
 [ "$(cat e/f)" = in ]
 [ "$(cat "$D2/e/f")" = in ]
 rm e/f
-# the other client believes its cache for a while
+# The other client uses its cache for a while.
 for _ in $(seq 600); do
 	[ -e "$D2/e/f" ] || break
 	sleep 0.1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=bash disable=SC2010,SC2012,SC2046,SC2059,SC2103,SC2154,SC2164
-# Two users at once, each with tar, git, open files, fsx and stress in a directory of his own.
+# Two users at once, each with its own directory: tar, git, open files, fsx and stress.
 chmod 755 .
 for who in alice bob; do
 	mkdir "$who"

@@ -2,8 +2,8 @@
 /*
  * user-mode-linux of Linux 6.1 keeps 2,696 bytes of floating point state for a
  * process. A processor with larger registers (AMX) has more, and the host's
- * kernel takes back only the whole: the guest's first process would die. This
- * ptrace(2) stands before the C library's and adds the zeros that are missing.
+ * kernel accepts only all of it: the guest's first process would die. This
+ * ptrace(2) replaces the C library's and adds the missing zeros.
  * Runs in: user-mode-linux, by LD_PRELOAD.
  */
 #include <sys/ptrace.h>
@@ -18,7 +18,7 @@
 long
 ptrace(enum __ptrace_request request, ...)
 {
-	static unsigned char all[1 << 16]; /* the kernel takes what it wants */
+	static unsigned char all[1 << 16]; /* larger than any state */
 	struct iovec whole = { all, sizeof(all) };
 	long (*next)(enum __ptrace_request, ...);
 	const struct iovec *some;

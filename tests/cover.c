@@ -50,7 +50,7 @@ again(int kept)
 	int fd = fcntl(kept, F_DUPFD_CLOEXEC, COVER_FD + COVER_FILES_MAX);
 
 	if (fd != -1 && lseek(fd, 0, SEEK_SET) == -1) {
-		(void)close(fd);
+		close(fd);
 		return -1;
 	}
 	return fd;

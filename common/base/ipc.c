@@ -87,7 +87,7 @@ close_fds(int *fds, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (fds[i] != -1)
-			(void)close(fds[i]);
+			close(fds[i]);
 }
 
 /* Collects what SCM_RIGHTS carried; the control room bounds the count. */

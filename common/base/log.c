@@ -292,9 +292,9 @@ log_permit(const char *name, uint64_t about)
 	unsigned long missed = 0;
 	bool yes;
 
-	(void)pthread_mutex_lock(&gate.lock);
+	pthread_mutex_lock(&gate.lock);
 	yes = permit(key, clock_coarse_ms() / 1000, &missed);
-	(void)pthread_mutex_unlock(&gate.lock);
+	pthread_mutex_unlock(&gate.lock);
 	if (missed != 0)
 		log_info("log: %lu lines about peers suppressed", missed);
 	return yes;

@@ -56,7 +56,7 @@ static void
 close_fd(int *fd)
 {
 	if (*fd != -1)
-		(void)close(*fd);
+		close(*fd);
 	*fd = -1;
 }
 
@@ -170,17 +170,17 @@ run_once(struct jail_plan *plan, struct jail_result *r)
 	pid = fork();
 	if (pid == -1) {
 		stuck = give_up(plan, r);
-		(void)close(pair[0]);
-		(void)close(pair[1]);
+		close(pair[0]);
+		close(pair[1]);
 		return stuck;
 	}
 	if (pid == 0) {
 		plan->channel = pair[1];
 		jail_build(plan);
 	}
-	(void)close(pair[1]);
+	close(pair[1]);
 	stuck = hear(plan, pair[0], r);
-	(void)close(pair[0]);
+	close(pair[0]);
 	(void)kill(pid, SIGKILL);
 	/* one that hangs in a dead file system is reaped when it can be */
 	(void)waitpid(pid, NULL, stuck == -1 ? 0 : WNOHANG);
@@ -231,7 +231,7 @@ open_plain(const struct jail_export *list, size_t n, int *roots)
 		}
 		fd = openat(roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd != -1) { /* as jail_mount_open() */
-			(void)close(roots[i]);
+			close(roots[i]);
 			roots[i] = fd;
 		}
 	}

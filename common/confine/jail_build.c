@@ -45,8 +45,8 @@ tell_spaces(const struct jail_plan *plan)
 	if (fds[0] == -1 || fds[1] == -1)
 		fail(plan);
 	say(plan, JAIL_SAY_SPACES, 0, 0, fds, 2);
-	(void)close(fds[0]);
-	(void)close(fds[1]);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void
@@ -88,8 +88,8 @@ attach_all(const struct jail_plan *plan, int *trees, int top)
 		else
 			say(plan, JAIL_SAY_ROOT, i, 0, &fd, 1);
 		if (fd != -1)
-			(void)close(fd);
-		(void)close(trees[i]);
+			close(fd);
+		close(trees[i]);
 	}
 }
 

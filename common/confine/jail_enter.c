@@ -85,7 +85,7 @@ jail_enter(struct jail_view *view, int fd)
 		describe(view, JAIL_USER, "none");
 	else
 		fatal("jail: cannot enter the mount namespace");
-	(void)close(fd);
+	close(fd);
 }
 
 void
@@ -109,7 +109,7 @@ enter_own(const char *dir)
 	if (tree == -1)
 		return -1;
 	failed = jail_mount_pivot(tree);
-	(void)close(tree);
+	close(tree);
 	return failed == -1 ? -1 : jail_mount_seal_root();
 }
 
@@ -136,5 +136,5 @@ jail_enter_empty(struct jail_view *view, const char *dir)
 	else
 		describe(view, JAIL_NONE, "none");
 	if (fd != -1)
-		(void)close(fd);
+		close(fd);
 }

@@ -32,7 +32,7 @@ write_file(const char *path, const char *text)
 	if (fd == -1)
 		return -1;
 	n = write(fd, text, strlen(text));
-	(void)close(fd);
+	close(fd);
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
@@ -101,7 +101,7 @@ jail_mount_tmpfs(void)
 	    fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", "16k", 0) == 0 &&
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		tree = fsmount(fs, FSMOUNT_CLOEXEC, JAIL_FLAGS);
-	(void)close(fs);
+	close(fs);
 	return tree;
 }
 
@@ -167,7 +167,7 @@ jail_mount_writable(void)
 
 	if (top != -1 &&
 	    mount_setattr(top, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == -1) {
-		(void)close(top);
+		close(top);
 		return -1;
 	}
 	return top;

@@ -144,7 +144,7 @@ jail_path_open(const char *path)
 		w.at = next;
 	}
 	if (w.at != -1 && is_astray(&w)) {
-		(void)close(w.at);
+		close(w.at);
 		errno = ELOOP;
 		return -1;
 	}

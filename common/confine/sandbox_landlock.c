@@ -144,6 +144,6 @@ sandbox_landlock_enter(struct sandbox *box)
 	add_paths(set, policy, abi);
 	if (syscall(SYS_landlock_restrict_self, set, 0) == -1)
 		fatal("landlock");
-	(void)close(set);
+	close(set);
 	box->landlock = (int)version;
 }

@@ -23,7 +23,7 @@ active_list_new(struct exports *conf, void (*clear)(struct served_exports *))
 void
 active_init(struct active *a)
 {
-	(void)pthread_mutex_init(&a->lock, NULL);
+	pthread_mutex_init(&a->lock, NULL);
 	a->list = NULL;
 	atomic_init(&a->generation, 0);
 }
@@ -32,7 +32,7 @@ void
 active_clear(struct active *a)
 {
 	active_done(a->list);
-	(void)pthread_mutex_destroy(&a->lock);
+	pthread_mutex_destroy(&a->lock);
 }
 
 void
@@ -40,13 +40,13 @@ active_swap(struct active *a, struct served_exports *x)
 {
 	struct served_exports *old;
 
-	(void)pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&a->lock);
 	old = a->list;
 	a->list = x;
 	atomic_fetch_add(&a->generation, 1);
 	if (x != NULL)
 		x->generation = atomic_load(&a->generation);
-	(void)pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->lock);
 	active_done(old);
 }
 
@@ -55,11 +55,11 @@ active_use(struct active *a)
 {
 	struct served_exports *x;
 
-	(void)pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&a->lock);
 	x = a->list;
 	if (x != NULL)
 		atomic_fetch_add(&x->users, 1);
-	(void)pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->lock);
 	return x;
 }
 

@@ -94,10 +94,10 @@ daemon_detach(const struct daemon *d)
 		case 0:
 			break;
 		default:
-			(void)close(fd[1]);
+			close(fd[1]);
 			wait_for_ready(d, fd[0]);
 		}
-		(void)close(fd[0]);
+		close(fd[0]);
 		starter = fd[1];
 		if (setsid() == -1)
 			fatal("setsid");
@@ -109,7 +109,7 @@ daemon_detach(const struct daemon *d)
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
 		(void)dup2(null, STDERR_FILENO);
-		(void)close(null);
+		close(null);
 	}
 	if (chdir("/") == -1)
 		fatal("/");
@@ -159,7 +159,7 @@ daemon_ready(struct event_base *base, const struct daemon *d)
 
 	if (starter != -1) {
 		(void)!write(starter, "", 1);
-		(void)close(starter);
+		close(starter);
 		starter = -1;
 	}
 	notify_ready();

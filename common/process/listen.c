@@ -30,7 +30,7 @@ listen_close(struct listen_set *set)
 	size_t i;
 
 	for (i = 0; i < set->n; i++)
-		(void)close(set->list[i].fd);
+		close(set->list[i].fd);
 	set->n = 0;
 }
 
@@ -101,7 +101,7 @@ open_first(struct listen_socket *s, const struct addr *at, bool udp,
 	if (!shared)
 		return 0;
 	again.port = s->at.port;
-	(void)close(s->fd);
+	close(s->fd);
 	return open_socket(s, &again, udp, true);
 }
 
@@ -192,7 +192,7 @@ family_missing(const struct daemon *d, const struct daemon_listen *want)
 		log_info("no IPv6 on this machine: listening on IPv4 only");
 		return true;
 	}
-	(void)close(fd);
+	close(fd);
 	return false;
 }
 

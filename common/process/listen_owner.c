@@ -90,7 +90,7 @@ read_comm(const char *pid, char comm[32])
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd != -1) {
 		n = read(fd, comm, 31);
-		(void)close(fd);
+		close(fd);
 	}
 	comm[n > 0 ? n - 1 : 0] = '\0'; /* without the newline */
 }

@@ -53,7 +53,7 @@ is_alive(const struct sockaddr_un *sun)
 		fatal("unix socket");
 	alive = connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) == 0 ||
 	    errno == EAGAIN;
-	(void)close(fd);
+	close(fd);
 	return alive;
 }
 

@@ -50,7 +50,7 @@ notify_init(void)
 		    connect(notify_fd, (struct sockaddr *)&sun,
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 			    len)) == -1) {
-			(void)close(notify_fd);
+			close(notify_fd);
 			notify_fd = -1;
 		}
 	}

@@ -98,7 +98,7 @@ disconnect(struct registration *r)
 	if (r->io != NULL)
 		event_free(r->io);
 	if (r->fd != -1)
-		(void)close(r->fd);
+		close(r->fd);
 	r->io = NULL;
 	r->fd = -1;
 	for (i = 0; i < r->n; i++)

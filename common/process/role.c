@@ -110,7 +110,7 @@ role_dispatch(int argc, char *argv[], const struct role_row *rows, size_t n)
 		role.name = rows[i].name;
 		become(&role, argv);
 		/* /proc/self/exe left "exe" as what pgrep sees */
-		(void)pthread_setname_np(pthread_self(), getprogname());
+		pthread_setname_np(pthread_self(), getprogname());
 		setproctitle("%s", role.name);
 		exit(rows[i].run(&role));
 	}

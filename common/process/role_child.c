@@ -60,7 +60,7 @@ close_channel(struct role_child *c)
 {
 	drop_event(&c->on_message);
 	if (c->channel != -1)
-		(void)close(c->channel);
+		close(c->channel);
 	c->channel = -1;
 }
 
@@ -121,7 +121,7 @@ run_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		return;
 	log_end(c, &info);
 	drop_event(&c->on_end);
-	(void)close(c->pidfd);
+	close(c->pidfd);
 	c->pidfd = -1;
 	c->pid = 0;
 	c->serves = false;
@@ -182,7 +182,7 @@ launch(struct role_child *c)
 		fatal("%s: fork", spec->name);
 	if (c->pid == 0)
 		role_exec(spec->name, spec->index, pair[1], fds, nfds);
-	(void)close(pair[1]);
+	close(pair[1]);
 	c->pidfd = pidfd_open(c->pid, 0);
 	if (c->pidfd == -1)
 		fatal("%s: pidfd_open", spec->name);
@@ -350,6 +350,6 @@ role_free(struct role_child *c)
 	drop_event(&c->on_end);
 	drop_event(&c->on_restart);
 	if (c->pidfd != -1)
-		(void)close(c->pidfd);
+		close(c->pidfd);
 	free(c);
 }

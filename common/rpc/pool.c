@@ -70,7 +70,7 @@ next_job(struct rpc_pool *p)
 
 	while ((job = first_job(p)) == NULL && !p->closing) {
 		p->idle++;
-		(void)pthread_cond_wait(&p->work, &p->lock);
+		pthread_cond_wait(&p->work, &p->lock);
 		p->idle--;
 	}
 	if (job != NULL) {
@@ -91,11 +91,11 @@ hand_back(struct rpc_pool *p, struct rpc_job *job)
 	STAILQ_INSERT_TAIL(&p->finished, job, entry);
 	if (!first)
 		return;
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
 	while (write(p->wake, &one, sizeof(one)) == -1)
 		if (errno != EINTR) /* nobody would ever collect the jobs */
 			fatal("file thread: waking the event loop");
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 }
 
 static void *
@@ -105,22 +105,22 @@ thread_main(void *arg)
 	struct rpc_job *job;
 	unsigned int number;
 
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 	number = ++p->started;
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
 	if (p->init != NULL)
 		p->init(p->arg, number);
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 	p->nthreads++;
-	(void)pthread_cond_signal(&p->ready);
+	pthread_cond_signal(&p->ready);
 	while ((job = next_job(p)) != NULL) {
-		(void)pthread_mutex_unlock(&p->lock);
+		pthread_mutex_unlock(&p->lock);
 		job->run(job, number);
-		(void)pthread_mutex_lock(&p->lock);
+		pthread_mutex_lock(&p->lock);
 		p->running[job->queue % RPC_POOL_QUEUES]--;
 		hand_back(p, job);
 	}
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
@@ -133,9 +133,9 @@ collect(evutil_socket_t fd, short what UNUSED, void *arg)
 	uint64_t count;
 
 	(void)!read(fd, &count, sizeof(count)); /* only resets it */
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 	STAILQ_CONCAT(&done, &p->finished);
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
 	while ((job = STAILQ_FIRST(&done)) != NULL) {
 		STAILQ_REMOVE_HEAD(&done, entry);
 		job->done(job);
@@ -151,7 +151,7 @@ start_threads(struct rpc_pool *p, unsigned int threads)
 	int error;
 
 	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (i = 0; i < threads; i++) {
 		error = pthread_create(&p->threads[i], NULL, thread_main, p);
 		if (error != 0)
@@ -159,11 +159,11 @@ start_threads(struct rpc_pool *p, unsigned int threads)
 			       "more tasks (TasksMax=) or use fewer (-t)",
 			    i + 1, threads);
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_mutex_lock(&p->lock);
 	while (p->nthreads < threads)
-		(void)pthread_cond_wait(&p->ready, &p->lock);
-	(void)pthread_mutex_unlock(&p->lock);
+		pthread_cond_wait(&p->ready, &p->lock);
+	pthread_mutex_unlock(&p->lock);
 }
 
 struct rpc_pool *
@@ -178,9 +178,9 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		fatal("file threads");
-	(void)pthread_mutex_init(&p->lock, NULL);
-	(void)pthread_cond_init(&p->work, NULL);
-	(void)pthread_cond_init(&p->ready, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->work, NULL);
+	pthread_cond_init(&p->ready, NULL);
 	STAILQ_INIT(&p->waiting);
 	STAILQ_INIT(&p->finished);
 	p->queue_max = queue_max;
@@ -201,16 +201,16 @@ rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 {
 	bool room, wake;
 
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 	room = p->nwaiting < p->queue_max;
 	wake = room && p->idle > 0;
 	if (room) {
 		STAILQ_INSERT_TAIL(&p->waiting, job, entry);
 		p->nwaiting++;
 	}
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
 	if (wake)
-		(void)pthread_cond_signal(&p->work);
+		pthread_cond_signal(&p->work);
 	return room;
 }
 
@@ -221,12 +221,12 @@ rpc_pool_free(struct rpc_pool *p)
 
 	if (p == NULL)
 		return;
-	(void)pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock);
 	p->closing = true;
-	(void)pthread_cond_broadcast(&p->work);
-	(void)pthread_mutex_unlock(&p->lock);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
 	for (i = 0; i < p->nthreads; i++)
-		(void)pthread_join(p->threads[i], NULL);
+		pthread_join(p->threads[i], NULL);
 	collect(p->wake, EV_READ, p);
 	event_free(p->event);
 	close(p->wake);

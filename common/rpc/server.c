@@ -88,7 +88,7 @@ rpc_server_new(const struct rpc_prog *const *progs, size_t nprogs,
 	memory = calloc(1, lay_out(hooks, NULL, NULL) + 1);
 	if (s == NULL || memory == NULL)
 		fatal("rpc server");
-	(void)pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->lock, NULL);
 	s->progs = progs;
 	s->nprogs = nprogs;
 	s->hooks = *hooks;
@@ -253,7 +253,7 @@ reply_take(struct rpc_server *s, size_t cap)
 {
 	uint8_t *reply = NULL;
 
-	(void)pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&s->lock);
 	if (cap > s->spare_cap) {
 		while (s->nspares > 0)
 			free(s->spares[--s->nspares]);
@@ -261,7 +261,7 @@ reply_take(struct rpc_server *s, size_t cap)
 	}
 	if (cap == s->spare_cap && s->nspares > 0)
 		reply = s->spares[--s->nspares];
-	(void)pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->lock);
 	return reply != NULL ? reply : malloc(cap);
 }
 
@@ -270,11 +270,11 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 {
 	bool keep;
 
-	(void)pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&s->lock);
 	keep = reply != NULL && cap == s->spare_cap && s->nspares < SPARES_MAX;
 	if (keep)
 		s->spares[s->nspares++] = reply;
-	(void)pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->lock);
 	if (!keep)
 		free(reply);
 }

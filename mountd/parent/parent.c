@@ -151,7 +151,7 @@ close_seal(struct parent *p)
 	p->on_seal = NULL;
 	for (i = 0; i < nitems(p->seal_pair); i++) {
 		if (p->seal_pair[i] != -1)
-			(void)close(p->seal_pair[i]);
+			close(p->seal_pair[i]);
 		p->seal_pair[i] = -1;
 	}
 }
@@ -193,7 +193,7 @@ started(void *arg, struct role_child *child)
 
 	p->worker = child;
 	role_becomes(child, p->m->setup.uid);
-	(void)close(p->seal_pair[1]);
+	close(p->seal_pair[1]);
 	p->seal_pair[1] = -1;
 	p->on_seal = event_new(p->base, p->seal_pair[0], EV_READ | EV_PERSIST,
 	    on_seal_channel, p);

@@ -22,7 +22,7 @@ mount_list_new(void)
 	struct mount_list *l = calloc(1, sizeof(*l));
 
 	if (l != NULL)
-		(void)pthread_mutex_init(&l->lock, NULL);
+		pthread_mutex_init(&l->lock, NULL);
 	return l;
 }
 
@@ -42,7 +42,7 @@ mount_list_free(struct mount_list *l)
 		return;
 	while (l->n > 0)
 		remove_at(l, l->n - 1);
-	(void)pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
 
@@ -101,13 +101,13 @@ mount_list_add(struct mount_list *l, const struct addr *host, const char *path,
 	if (e.path == NULL)
 		return false;
 	e.host.port = 0;
-	(void)pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lock);
 	is_new = find(l, host, path) == l->n;
 	if (is_new) {
 		*evicted = make_room(l, host);
 		l->entries[l->n++] = e;
 	}
-	(void)pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lock);
 	if (!is_new)
 		free(e.path);
 	return is_new;
@@ -120,12 +120,12 @@ mount_list_remove(struct mount_list *l, const struct addr *host,
 	size_t i;
 	bool found;
 
-	(void)pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lock);
 	i = find(l, host, path);
 	found = i < l->n;
 	if (found)
 		remove_at(l, i);
-	(void)pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lock);
 	return found;
 }
 
@@ -135,7 +135,7 @@ mount_list_remove_all(struct mount_list *l, const struct addr *host)
 	size_t i = 0, before;
 	bool found;
 
-	(void)pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lock);
 	before = l->n;
 	while (i < l->n) {
 		if (addr_same_host(&l->entries[i].host, host))
@@ -144,7 +144,7 @@ mount_list_remove_all(struct mount_list *l, const struct addr *host)
 			i++;
 	}
 	found = l->n != before;
-	(void)pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lock);
 	return found;
 }
 
@@ -155,7 +155,7 @@ mount_list_copy(struct mount_list *l, const struct addr *host,
 	size_t i, len, used = 0;
 
 	out->nrows = 0;
-	(void)pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lock);
 	for (i = 0; i < l->n; i++) {
 		if (host != NULL && !addr_same_host(&l->entries[i].host, host))
 			continue;
@@ -167,7 +167,7 @@ mount_list_copy(struct mount_list *l, const struct addr *host,
 		    memcpy(out->text + used, l->entries[i].path, len);
 		used += len;
 	}
-	(void)pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lock);
 }
 
 size_t
@@ -175,8 +175,8 @@ mount_list_count(struct mount_list *l)
 {
 	size_t n;
 
-	(void)pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lock);
 	n = l->n;
-	(void)pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lock);
 	return n;
 }

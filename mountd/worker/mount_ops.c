@@ -83,7 +83,7 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 			    "its filesystem has no handle for it");
 			status = MNTERR_SERVERFAULT;
 		}
-		(void)close(fd);
+		close(fd);
 	}
 	atomic_fetch_sub(&e->busy, 1);
 	return status;

@@ -19,7 +19,7 @@ static void
 close_root(struct served_export *e)
 {
 	if (e->root != -1)
-		(void)close(e->root);
+		close(e->root);
 	e->root = -1;
 }
 

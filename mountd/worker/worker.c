@@ -84,13 +84,13 @@ ask_seal(void *arg, const struct export *e, enum export_names names, int fd,
 
 	if (strlcpy(ask.below, below, sizeof(ask.below)) >= sizeof(ask.below))
 		return false;
-	(void)pthread_mutex_lock(&w->sealing);
+	pthread_mutex_lock(&w->sealing);
 	if (ipc_send(channel, MOUNTD_SEAL, &ask, sizeof(ask), &fd, 1) == -1 ||
 	    ipc_receive(channel, &type, &answer, sizeof(answer), NULL, NULL) !=
 		(ssize_t)sizeof(answer) ||
 	    type != MOUNTD_SEALED)
 		fatal("parent: no handle");
-	(void)pthread_mutex_unlock(&w->sealing);
+	pthread_mutex_unlock(&w->sealing);
 	if (answer.good)
 		*fh = answer.fh;
 	return answer.good;

@@ -106,7 +106,7 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 	ctx->changed = true;
 	status = dress(ctx, fd, a);
 	if (status != NFS_OK) {
-		(void)close(fd);
+		close(fd);
 		(void)unlinkat(dir->fd, name, 0);
 		return status;
 	}

@@ -64,7 +64,7 @@ dial(struct rpc_target *t, const struct addr *to)
 	socklen_t len = addr_to_sockaddr(to, to->family, &ss);
 
 	if (t->fd != -1)
-		(void)close(t->fd);
+		close(t->fd);
 	t->timeout_ms = t->stream ? 10000 : 1000;
 	t->fd = socket(to->family, t->stream ? SOCK_STREAM : SOCK_DGRAM, 0);
 	/* a refusal is found out by the call */

@@ -24,7 +24,7 @@ lowest(void)
 {
 	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
 
-	(void)close(fd);
+	close(fd);
 	return fd;
 }
 
@@ -42,7 +42,7 @@ ask(struct broker_client *c, uint8_t which)
 	if (which == 0) {
 		fd = broker_client_open(c, &open_it, &readable);
 		if (fd != -1)
-			(void)close(fd);
+			close(fd);
 	} else if (which == 1) {
 		seal_it.n = 2;
 		(void)broker_client_seal(c, &seal_it, names, fds, &sealed);
@@ -67,7 +67,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)shutdown(pair[1], SHUT_WR);
 	ask(c, data[0] & 3);
 	broker_client_free(c);
-	(void)close(pair[1]);
+	close(pair[1]);
 	if (lowest() != before)
 		abort();
 	return 0;

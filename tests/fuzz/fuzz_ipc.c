@@ -43,7 +43,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (ipc_serve(pair[1], &table, NULL, &why) != 0)
 		if (recv(pair[1], fds, 1, MSG_PEEK) < 1)
 			break;
-	(void)close(pair[0]);
-	(void)close(pair[1]);
+	close(pair[0]);
+	close(pair[1]);
 	return 0;
 }

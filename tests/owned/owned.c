@@ -127,7 +127,7 @@ child(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
 {
 	struct sandbox copy = *box;
 
-	(void)close(STDERR_FILENO); /* the role itself logs its start */
+	close(STDERR_FILENO); /* the role itself logs its start */
 	if (has_processes)
 		(void)__real_setrlimit(RLIMIT_NPROC, &processes);
 	if (!without_filter)

@@ -68,7 +68,7 @@ scan_all(const char *pid, struct pattern *p, size_t np)
 		    mode[0] == 'r')
 			scan(mem, from, to, p, np);
 	(void)fclose(maps);
-	(void)close(mem);
+	close(mem);
 }
 
 int

@@ -128,7 +128,7 @@ mount(const char *address, const char *port, const char *path, bool stream)
 	if (s.len != FH_SIZE)
 		errx(1, "%s: a handle of %zu bytes", path, s.len);
 	memcpy(fh.bytes, s.data, FH_SIZE);
-	(void)close(t.fd);
+	close(t.fd);
 	return fh;
 }
 
@@ -223,11 +223,11 @@ test_list(const struct fh *dir, unsigned int n, const char *local)
 
 	for (i = 0; i < n; i++) {
 		(void)snprintf(name, sizeof(name), "n%u", i);
-		(void)close(openat(dirfd, name, O_CREAT | O_WRONLY | O_CLOEXEC,
+		close(openat(dirfd, name, O_CREAT | O_WRONLY | O_CLOEXEC,
 		    0644));
 	}
 	wrong = list_all(dir, 3, n) + list_all(dir, 2, n);
-	(void)close(dirfd);
+	close(dirfd);
 	return wrong;
 }
 

@@ -74,17 +74,17 @@ run(void (*fn)(void *), void *arg)
 	if (pid == 0) {
 		(void)dup2(fd[1], STDOUT_FILENO);
 		(void)dup2(fd[1], STDERR_FILENO);
-		(void)close(fd[0]);
-		(void)close(fd[1]);
+		close(fd[0]);
+		close(fd[1]);
 		fn(arg);
 		(void)fflush(stdout);
 		_exit(0);
 	}
-	(void)close(fd[1]);
+	close(fd[1]);
 	while ((n = read(fd[0], output + len, sizeof(output) - 1 - len)) > 0)
 		len += (size_t)n;
 	output[len] = '\0';
-	(void)close(fd[0]);
+	close(fd[0]);
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -259,7 +259,7 @@ test_listen(void)
 	    "and back");
 	fds[0] = open("/dev/null", O_RDONLY);
 	cmp_ok(listen_from(&third, fds, 1), "==", -1, "a file is no socket");
-	(void)close(fds[0]);
+	close(fds[0]);
 	(void)snprintf(line, sizeof(line), "testd -a 127.0.0.1 -p %u",
 	    first.list[0].at.port);
 	cmp_ok(run(listen_child, line), "==", 1, "a taken port is fatal");
@@ -298,10 +298,10 @@ test_unix(void)
 	    "a unix socket with the mode asked for, directory made");
 	cmp_ok(run(unix_child, path), "==", 1, "a live one is not replaced");
 	like(output, "serves this socket already", "and says so");
-	(void)close(fd);
+	close(fd);
 	cmp_ok(run(unix_child, path), "==", 0, "a dead one is replaced");
 	fd = open(file, O_CREAT | O_WRONLY, 0644);
-	(void)close(fd);
+	close(fd);
 	cmp_ok(run(unix_child, file), "==", 1, "a file is not replaced");
 	(void)chmod(open_dir, 0777);
 	cmp_ok(run(unix_child, path), "==", 1,
@@ -415,7 +415,7 @@ test_manager(void)
 	send_signal(SIGTERM);
 	cmp_ok(told, "==", 7, "TERM, HUP and USR1 reach their handlers");
 	event_base_free(base);
-	(void)close(fd);
+	close(fd);
 	(void)unlink(path);
 	cmp_ok(daemon_raise_files(), ">=", 256, "descriptors are raised");
 }

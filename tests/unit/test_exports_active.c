@@ -154,7 +154,7 @@ check_threads(void)
 	}
 	atomic_store(&stop, true);
 	for (i = 0; i < THREADS; i++)
-		(void)pthread_join(threads[i], NULL);
+		pthread_join(threads[i], NULL);
 	active_clear(&shared);
 	cmp_ok(dead, "==", 0, "no thread saw a freed list");
 	cmp_ok(freed_now(), "==", SWAPS + 1, "each list was freed once");

@@ -121,7 +121,7 @@ check_bad_pack(void)
 			BAIL_OUT("no memory file");
 		ok(exports_unpack(fd) == NULL, "pack with lengths %08x %08x",
 		    heads[i][0], heads[i][1]);
-		(void)close(fd);
+		close(fd);
 	}
 	ok(exports_unpack(-1) == NULL, "no descriptor at all");
 }

@@ -102,7 +102,7 @@ test_good(int pair[2])
 	(void)ipc_serve(pair[1], &table, &taken, &why);
 	cmp_ok(open_count(), "==", before + 1, "one that is taken stays");
 	ok((fcntl(taken, F_GETFD) & FD_CLOEXEC) != 0, "close-on-exec");
-	(void)close(taken);
+	close(taken);
 }
 
 static void
@@ -208,12 +208,12 @@ main(void)
 	test_limits(pair);
 	test_bad(pair);
 	test_receive(pair);
-	(void)close(pair[0]);
+	close(pair[0]);
 	cmp_ok(ipc_serve(pair[1], &table, NULL, &why), "==", 0,
 	    "the end of the peer is no error");
 	ok(ipc_receive(pair[1], &type, &c, 1, NULL, NULL) == -1 &&
 		errno == ECONNRESET,
 	    "and ends a question");
-	(void)close(pair[1]);
+	close(pair[1]);
 	done_testing();
 }

@@ -51,10 +51,10 @@ make_tree(void)
 	(void)mkdir(later, 0755);
 	(void)snprintf(path, sizeof(path), "%s/secret", base);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
-	(void)close(fd);
+	close(fd);
 	(void)snprintf(path, sizeof(path), "%s/file", srv);
 	fd = open(path, O_WRONLY | O_CREAT, 0644);
-	(void)close(fd);
+	close(fd);
 }
 
 /* Runs a question inside the jail; its answer is the exit status. */

@@ -216,7 +216,7 @@ clean_up(void)
 
 	(void)unlinkat(root, "sub", AT_REMOVEDIR);
 	(void)unlinkat(root, "link", 0);
-	(void)close(root);
+	close(root);
 	(void)rmdir(dir);
 	mount_list_free(state.list);
 	active_clear(&state.active);

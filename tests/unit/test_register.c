@@ -265,8 +265,8 @@ test_liars(void)
 		turn_for(0.05);
 		ok(!register_is_done(r), "is not taken in by %s", lies[i].what);
 		ok(wait_farewell(r), "and ends in time");
-		(void)close(conn);
-		(void)close(fd);
+		close(conn);
+		close(fd);
 	}
 	(void)unlink(path);
 }

@@ -67,7 +67,7 @@ read_text(const char *path, char *out, size_t size)
 	out[n > 0 ? n : 0] = '\0';
 	out[strcspn(out, "\n")] = '\0';
 	if (fd != -1)
-		(void)close(fd);
+		close(fd);
 }
 
 static void

@@ -67,10 +67,10 @@ against(bool stream, const char *bytes, size_t len, bool close_it,
 		BAIL_OUT("socketpair");
 	t.fd = pair[0];
 	s.fd = pair[1];
-	(void)pthread_create(&thread, NULL, play, &s);
+	pthread_create(&thread, NULL, play, &s);
 	why = rpc_client_call(&t, 1, (const uint8_t *)"args", 4, buf,
 	    sizeof(buf), res);
-	(void)pthread_join(thread, NULL);
+	pthread_join(thread, NULL);
 	close(pair[0]);
 	close(pair[1]);
 	return why;

@@ -84,16 +84,16 @@ run(void (*fn)(void))
 	pid = fork();
 	if (pid == 0) {
 		(void)dup2(fd[1], STDERR_FILENO);
-		(void)close(fd[0]);
-		(void)close(fd[1]);
+		close(fd[0]);
+		close(fd[1]);
 		fn();
 		_exit(0);
 	}
-	(void)close(fd[1]);
+	close(fd[1]);
 	while ((n = read(fd[0], output + len, sizeof(output) - 1 - len)) > 0)
 		len += (size_t)n;
 	output[len] = '\0';
-	(void)close(fd[0]);
+	close(fd[0]);
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
@@ -191,7 +191,7 @@ try_old_thread(void)
 		_exit(1);
 	sandbox_seal(&box);
 	atomic_store(&go, 1);
-	(void)pthread_join(t, NULL);
+	pthread_join(t, NULL);
 }
 
 static void
@@ -375,7 +375,7 @@ main(void)
 		plan(SKIP_ALL, "needs root");
 	plan(NO_PLAN);
 	fd = mkstemp(secret);
-	(void)close(fd);
+	close(fd);
 	test_tables();
 	cmp_ok(run(just_enter), "==", 0, "everything can be in force here");
 	like(output,

@@ -279,7 +279,7 @@ check_file(void)
 	(void)fh_fs_plain(&fuse, fd, 3, true, 0, &plain);
 	ok(plain.kind == FH_PLAYER, "for a player");
 	cmp_mem(plain.inner, want, FH_PLAYER_ID, "six bytes of a hash of both");
-	(void)close(fd);
+	close(fd);
 }
 
 /* In a mount namespace of its own, so that the paths are always these. */

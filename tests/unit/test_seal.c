@@ -85,7 +85,7 @@ check_root(void)
 	ok(!fh_check_worker(&root.fh[NAMES_BYTES], "/other", &keys.worker,
 	       &plain),
 	    "which is good for this path only");
-	(void)close(fd);
+	close(fd);
 }
 
 static bool
@@ -98,7 +98,7 @@ seals(const struct seal_export *s, const char *below, bool utf16, int fd)
 	(void)snprintf(ask.below, sizeof(ask.below), "%s", below);
 	answer = seal_descriptor(s, &ask, fd, &keys);
 	if (fd != -1)
-		(void)close(fd);
+		close(fd);
 	return answer.good &&
 	    fh_check_worker(&answer.fh, dir, &keys.worker, &plain);
 }
@@ -120,7 +120,7 @@ check_descriptors(void)
 	if (pipe(pair) == -1)
 		BAIL_OUT("no pipe");
 	ok(!seals(&sealed, "x", false, pair[0]), "not what is no file");
-	(void)close(pair[1]);
+	close(pair[1]);
 	ok(!seals(&sealed, "x", false, -1), "not nothing");
 	ok(!seals(NULL, "sub", false, open_at("sub")),
 	    "not for an export that is unknown");
@@ -128,7 +128,7 @@ check_descriptors(void)
 	fd = open_at("sub");
 	ok(!seal_descriptor(&sealed, &endless, fd, &keys).good,
 	    "not with a path that has no end");
-	(void)close(fd);
+	close(fd);
 }
 
 /* The handle of a directory by its name, as it was asked for below. */
@@ -141,7 +141,7 @@ named(const struct seal_export *s, const char *below, bool *good)
 
 	(void)snprintf(ask.below, sizeof(ask.below), "%s", below);
 	answer = seal_descriptor(s, &ask, fd, &keys);
-	(void)close(fd);
+	close(fd);
 	*good = answer.good;
 	return answer.fh;
 }
@@ -173,7 +173,7 @@ check_inside(void)
 	ok(good && memcmp(&a, &b, sizeof(a)) == 0, "by name: from there on");
 	(void)named(&s, "su", &good);
 	ok(!good, "not by a path that does not lead there");
-	(void)close(sub.root);
+	close(sub.root);
 }
 
 int

@@ -70,7 +70,7 @@ put_file(int dir, const char *name, mode_t mode, const char *text)
 
 	if (fd == -1 || write(fd, text, strlen(text)) == -1)
 		err(1, "fixture: %s", name);
-	(void)close(fd);
+	close(fd);
 }
 
 static int
@@ -93,7 +93,7 @@ put_sized(int dir, const char *name, off_t size)
 
 	if (fd == -1 || ftruncate(fd, size) == -1)
 		err(1, "fixture: %s", name);
-	(void)close(fd);
+	close(fd);
 }
 
 static void
@@ -120,10 +120,10 @@ fill(int dir)
 	put_file(sub, "a", 0644, "a");
 	put_file(sub, "b", 0644, "b");
 	put_file(sub, "c", 0644, "c");
-	(void)close(sub);
-	(void)close(put_dir(dir, "empty", 0755));
-	(void)close(put_dir(dir, "locked", 0700));
-	(void)close(put_dir(dir, "open", 01777));
+	close(sub);
+	close(put_dir(dir, "empty", 0755));
+	close(put_dir(dir, "locked", 0700));
+	close(put_dir(dir, "open", 01777));
 }
 
 static void
@@ -133,8 +133,8 @@ fill_player(int dir)
 
 	put_file(contents, "\xe3\x82\xab\xe3\x82\xac\xe3\x83\x9f", 0644,
 	    "track");
-	(void)close(contents);
-	(void)close(put_dir(dir, "empty", 0755));
+	close(contents);
+	close(put_dir(dir, "empty", 0755));
 }
 
 static void
@@ -343,7 +343,7 @@ nfs_fixture_new(const char *setup)
 	top = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < EXPORTS; i++)
 		f->roots[i] = put_dir(top, names[i], 0755);
-	(void)close(top);
+	close(top);
 	f->dir = f->roots[EXP];
 	fill(f->dir);
 	fill_player(f->roots[PLAYER]);
@@ -386,7 +386,7 @@ nfs_fixture_free(struct nfs_fixture *f)
 	door_free(f->door);
 	broker_free(f->broker);
 	for (i = 0; i < EXPORTS; i++)
-		(void)close(f->roots[i]);
+		close(f->roots[i]);
 	remove_all(f->path);
 	free(f->scratch);
 	free(f);

@@ -323,7 +323,7 @@ create_local(int dir, const char *name)
 
 	if (fd == -1)
 		return (uint32_t)nfs_status(errno);
-	(void)close(fd);
+	close(fd);
 	return NFS_OK;
 }
 

@@ -36,7 +36,7 @@ outside_put(int dir)
 
 	for (i = 0; i < nitems(things); i++)
 		if (things[i].fd != -1)
-			(void)close(things[i].fd);
+			close(things[i].fd);
 	things[0].fd = openat(dir, "..", O_RDONLY | O_CLOEXEC);
 	things[1].fd = openat(dir, "../outside",
 	    O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);

@@ -86,7 +86,7 @@ remove_scratch(void)
 	for (i = 0; i < nitems(names); i++)
 		(void)unlinkat(dir, names[i],
 		    strcmp(names[i], "sub") == 0 ? AT_REMOVEDIR : 0);
-	(void)close(dir);
+	close(dir);
 	(void)rmdir(scratch);
 }
 

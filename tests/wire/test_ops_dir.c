@@ -167,7 +167,7 @@ create(int dir, unsigned int number)
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "n%u", number);
-	(void)close(openat(dir, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	close(openat(dir, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
 }
 
 static void
@@ -315,7 +315,7 @@ test_remove(struct nfs_fixture *f, uint32_t vers, unsigned int n)
 	ok(l.status == NFS_OK && l.eof, "version %u: rm -r gets to the end",
 	    vers);
 	cmp_ok(wrong(0, n), "==", 0, "having seen each of %u entries once", n);
-	(void)close(dir);
+	close(dir);
 }
 
 /*
@@ -349,7 +349,7 @@ test_busy(struct nfs_fixture *f, uint32_t vers, uint32_t count, unsigned int n)
 	cmp_ok(k, "==", 0, "none of the others was seen twice");
 	for (i = n; i < next; i++)
 		discard(dir, i);
-	(void)close(dir);
+	close(dir);
 }
 
 static void
@@ -468,7 +468,7 @@ test_all(const char *setup, unsigned int n)
 	test_remove(f, 3, n);
 	create_many(dir, 0, n);
 	test_remove(f, 2, n);
-	(void)close(dir);
+	close(dir);
 	nfs_fixture_free(f);
 }
 
@@ -487,7 +487,7 @@ main(void)
 	create_many(dir, 0, n);
 	test_busy(f, 3, 32768, n);
 	test_busy(f, 2, 8192, n);
-	(void)close(dir);
+	close(dir);
 	nfs_fixture_free(f);
 	done_testing();
 }

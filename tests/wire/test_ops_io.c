@@ -40,7 +40,7 @@ test_models(const char *setup, unsigned int ops)
 	beside = openat(nfs_fixture_dir(f), "beside", O_RDONLY | O_CLOEXEC);
 	cmp_ok(nfs_model_names(&m, beside, ops), "==", ops,
 	    "%u operations on names, no difference", ops);
-	(void)close(beside);
+	close(beside);
 	nfs_fixture_free(f);
 }
 

@@ -23,10 +23,12 @@ printf '%s\n' "$all" | grep -E '\(void\) *(close|pthread_[a-z_]+) *\(' |
     none 'close and pthread calls go without (void)'
 
 # Codecs and operations work on memory that is already there.
-printf '%s\n' "$prod" | grep -E '^[a-z]+/(nfs[23]_xdr|mount_xdr|ops_[a-z]+)\.c:|^common/xdr' |
+printf '%s\n' "$prod" |
+    grep -E '^(nfsd/(wire|ops)/|common/rpc/xdr|mountd/worker/mount_(xdr|ops)|portmapd/[a-z]+_(proc|ops))' |
     calls 'malloc|calloc|realloc|reallocarray|strdup|free' |
     none 'codecs and operations do not allocate'
-printf '%s\n' "$prod" | grep -E '^[a-z]+/([a-z0-9_]*_xdr|xdr|name|exports[a-z_]*|fhandle)\.c:' |
+printf '%s\n' "$prod" |
+    grep -E '^(nfsd/wire/|common/(handle/|rpc/xdr|base/name|exports/(exports|parse|option|host|finish))|mountd/worker/mount_xdr)' |
     calls 'log_[a-z]+|fatalx?|warnx?|errx?' |
     none 'codecs, exports and handles do not log'
 

@@ -10,50 +10,30 @@
 #include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
+#include "process/options.h"
 
 static const struct role_row roles[] = {
 	{ "worker", mountd_worker },
 };
 
-static const char *
-set_explain(void *arg, const char *value)
-{
-	((struct mountd *)arg)->explain = value;
-	return NULL;
-}
-
-static const char *
-set_export_all(void *arg, const char *value UNUSED)
-{
-	((struct mountd *)arg)->setup.export_all = true;
-	return NULL;
-}
-
-static const char *
-set_dump_all(void *arg, const char *value UNUSED)
-{
-	((struct mountd *)arg)->setup.dump_all = true;
-	return NULL;
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
-	{ 'x', "explain", "addr[:port]", "with -n: what this client gets, and why", set_explain },
+	{ 'x', "explain", "addr[:port]", "with -n: what this client gets, and why", OPT_TEXT(struct mountd, explain, 0) },
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections in all", NULL },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
-	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
-	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", set_dump_all },
-	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", set_export_all },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
-	{ 0, "record-max", "bytes", "longest call", NULL },
-	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
-	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
+	{ 0, "connections-max", "n", "TCP connections in all", OPT_LIMIT },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
+	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", OPT_FLAG(struct mountd, setup.dump_all) },
+	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", OPT_FLAG(struct mountd, setup.export_all) },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
+	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */
 
@@ -89,7 +69,6 @@ read_options(struct mountd *m, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = rpc_limits_set,
 		.limits = &m->setup.limits,
 		.arg = m,
 	};

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/number.h"
 #include "base/util.h"
 #include "nfsd/door/cache.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
+#include "process/options.h"
 
 /* Stable writes that wait together share one commit of the journal. */
 #define THREADS_DEFAULT 16
@@ -23,82 +23,29 @@ static const struct role_row roles[] = {
 	{ "worker", nfsd_worker },
 };
 
-static const char *
-set_number(const char *value, long long max, unsigned int *out)
-{
-	long long n;
-	const char *why = number_read(value, 1, max, &n);
-
-	if (why == NULL)
-		*out = (unsigned int)n;
-	return why;
-}
-
-static const char *
-set_threads(void *arg, const char *value)
-{
-	return set_number(value, NFSD_THREADS_MAX,
-	    &((struct nfsd *)arg)->setup.threads);
-}
-
-static const char *
-set_workers(void *arg, const char *value)
-{
-	return set_number(value, NFSD_WORKERS_MAX,
-	    &((struct nfsd *)arg)->setup.workers);
-}
-
-static const char *
-set_files(void *arg, const char *value)
-{
-	return set_number(value, CACHE_FILES_MAX,
-	    &((struct nfsd *)arg)->setup.files);
-}
-
-static const char *
-set_mknod(void *arg, const char *value UNUSED)
-{
-	((struct nfsd *)arg)->setup.mknod = true;
-	return NULL;
-}
-
-static const char *
-set_print(void *arg, const char *value UNUSED)
-{
-	((struct nfsd *)arg)->print_stats = true;
-	return NULL;
-}
-
-static const char *
-set_stats(void *arg, const char *value)
-{
-	((struct nfsd *)arg)->stats_socket = value;
-	return NULL;
-}
-
 /* clang-format off */
 static const struct daemon_option options[] = {
-	{ 'S', "statistics", NULL, "print the statistics of the running nfsd", set_print },
-	{ 't', "threads", "n", "file threads of each worker", set_threads },
-	{ 'w', "workers", "n", "worker processes (default: CPUs)", set_workers },
+	{ 'S', "statistics", NULL, "print the statistics of the running nfsd", OPT_FLAG(struct nfsd, print_stats) },
+	{ 't', "threads", "n", "file threads of each worker", OPT_UINT(struct nfsd, setup.threads, 1, NFSD_THREADS_MAX) },
+	{ 'w', "workers", "n", "worker processes (default: CPUs)", OPT_UINT(struct nfsd, setup.workers, 1, NFSD_WORKERS_MAX) },
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections of a worker", NULL },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
-	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
-	{ 0, "files", "n", "files each worker keeps open", set_files },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
-	{ 0, "late-max", "n", "calls of a connection that wait for a disk", NULL },
-	{ 0, "mknod", NULL, "unsquashed root may make device nodes", set_mknod },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
-	{ 0, "queue-max", "bytes", "unsent replies of one connection", NULL },
-	{ 0, "record-max", "bytes", "longest call", NULL },
-	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
-	{ 0, "stats", "path", "socket that tells the statistics", set_stats },
-	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
+	{ 0, "connections-max", "n", "TCP connections of a worker", OPT_LIMIT },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
+	{ 0, "files", "n", "files each worker keeps open", OPT_UINT(struct nfsd, setup.files, 1, CACHE_FILES_MAX) },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
+	{ 0, "late-max", "n", "calls of a connection that wait for a disk", OPT_LIMIT },
+	{ 0, "mknod", NULL, "unsquashed root may make device nodes", OPT_FLAG(struct nfsd, setup.mknod) },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "queue-max", "bytes", "unsent replies of one connection", OPT_LIMIT },
+	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
+	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
+	{ 0, "stats", "path", "socket that tells the statistics", OPT_TEXT(struct nfsd, stats_socket, 0) },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */
 
@@ -127,7 +74,6 @@ read_options(struct nfsd *n, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = rpc_limits_set,
 		.limits = &n->setup.limits,
 		.arg = n,
 	};

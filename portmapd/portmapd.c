@@ -23,6 +23,7 @@
 #include "portmapd/pmap.h"
 #include "process/daemon.h"
 #include "process/listen.h"
+#include "process/options.h"
 #include "rpc/server.h"
 #include "rpc/transport.h"
 
@@ -66,20 +67,6 @@ static const struct sandbox_policy policy = {
 };
 
 static const char *
-set_compat(void *arg, const char *value)
-{
-	((struct portmapd *)arg)->compat = value;
-	return value[0] == '/' ? NULL : "not an absolute path";
-}
-
-static const char *
-set_root(void *arg, const char *value)
-{
-	((struct portmapd *)arg)->root = value;
-	return value[0] == '/' ? NULL : "not an absolute path";
-}
-
-static const char *
 set_register(void *arg, const char *value)
 {
 	return policy_add(&((struct portmapd *)arg)->pm.policy, value);
@@ -87,22 +74,22 @@ set_register(void *arg, const char *value)
 
 /* clang-format off */
 static const struct daemon_option options[] = {
-	{ 'c', "compat", "path", "also serve rpcbind's local protocol here", set_compat },
-	{ 'r', "root", "dir", "chroot here (default: an empty directory)", set_root },
+	{ 'c', "compat", "path", "also serve rpcbind's local protocol here", OPT_PATH(struct portmapd, compat) },
+	{ 'r', "root", "dir", "chroot here (default: an empty directory)", OPT_PATH(struct portmapd, root) },
 };
 
 static const struct daemon_option settings[] = {
-	{ 0, "connections-max", "n", "TCP connections in all", NULL },
-	{ 0, "connections-per-host", "n", "TCP connections of one client", NULL },
-	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", NULL },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", NULL },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", NULL },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", NULL },
-	{ 0, "record-max", "bytes", "longest call", NULL },
-	{ 0, "record-seconds", "n", "an unfinished call may take", NULL },
-	{ 0, "register", "user:program", "this user may register this program", set_register },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", NULL },
-	{ 0, "unsent-max", "bytes", "unsent replies of all clients", NULL },
+	{ 0, "connections-max", "n", "TCP connections in all", OPT_LIMIT },
+	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
+	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
+	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
+	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
+	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
+	{ 0, "register", "user:program", "this user may register this program", OPT_CALL(set_register) },
+	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
+	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */
 
@@ -117,7 +104,6 @@ portmapd_options(struct portmapd *p, int argc, char *argv[])
 		.noptions = nitems(options),
 		.settings = settings,
 		.nsettings = nitems(settings),
-		.set_limit = rpc_limits_set,
 		.limits = &p->limits,
 		.arg = p,
 	};

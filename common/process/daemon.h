@@ -39,11 +39,9 @@
 #include "base/addr.h"
 #include "base/util.h"
 
-#define DAEMON_LISTEN_MAX  64
-#define DAEMON_SETTING_MAX 64 /* longest name of an -o setting */
+#define DAEMON_LISTEN_MAX 64
 
 struct event_base;
-struct rpc_limits;
 
 struct daemon_listen {
 	struct addr at; /* port 0: -p, or the kernel chooses */
@@ -72,41 +70,6 @@ struct daemon {
 	gid_t gid;
 };
 
-/*
- * One option of a daemon's own. letter 0: only the long form. set returns
- * NULL or what is wrong with value ("not a number"); arg is spec->arg. In the
- * table of settings (-o name[=value]) letter is ignored, and a row without set
- * is for spec->set_limit.
- */
-struct daemon_option {
-	int letter;
-	const char *name; /* "--threads", without the dashes */
-	const char *value; /* what the usage calls it; NULL: takes none */
-	const char *help;
-	const char *(*set)(void *arg, const char *value);
-};
-
-struct daemon_spec {
-	const char *name;
-	const char *user; /* default of -u */
-	uint16_t port; /* default of -p */
-	bool has_exports; /* takes -f, -k and -R */
-	int max_operands;
-	const char *operands; /* for the usage, "[path]"; or NULL */
-	const struct daemon_option *options; /* sorted by letter */
-	size_t noptions;
-	const struct daemon_option *settings; /* sorted by name */
-	size_t nsettings;
-	/* rpc_limits_set() and what it changes, for daemons that have it. */
-	const char *(*set_limit)(struct rpc_limits *, const char *name,
-	    const char *value);
-	struct rpc_limits *limits;
-	void *arg;
-};
-
-/* Reads the command line; a mistake ends the process with usage, status 1. */
-void daemon_options(struct daemon *, const struct daemon_spec *, int argc,
-    char *argv[]);
 /*
  * Fills rootless, uid and gid from -u. Fatal with the useradd and
  * systemd-sysusers commands when the user does not exist.

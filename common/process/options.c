@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line: one table of the flags all daemons share, one per daemon
- * of its own, the same for -o settings. Usage is printed from the tables.
+ * The command line: the flags all daemons share, and what rows mean. The usage
+ * is printed from the same rows.
  * Runs in: the first process of each daemon.
  */
 #include <errno.h>
@@ -12,12 +12,14 @@
 
 #include "base/log.h"
 #include "base/number.h"
-#include "process/daemon.h"
+#include "process/options.h"
+#include "rpc/transport.h"
 
 #define OPTIONS_MAX 48
+#define SETTING_MAX 64 /* longest name of an -o setting */
 #define LONG_ONLY   0x100 /* getopt's value for a row without a letter */
 
-/* Both tables, with what their set functions want. */
+/* All rows, and what the offsets of each are in. */
 struct options {
 	struct daemon *d;
 	const struct daemon_spec *spec;
@@ -57,100 +59,27 @@ set_address(void *arg, const char *value)
 	return NULL;
 }
 
-static const char *
-set_foreground(void *arg, const char *value UNUSED)
-{
-	((struct daemon *)arg)->foreground = true;
-	return NULL;
-}
-
-static const char *
-set_exports(void *arg, const char *value)
-{
-	((struct daemon *)arg)->exports_file = value;
-	return NULL;
-}
-
-static const char *
-set_key(void *arg, const char *value)
-{
-	((struct daemon *)arg)->key_file = value;
-	return NULL;
-}
-
-static const char *
-set_check(void *arg, const char *value UNUSED)
-{
-	((struct daemon *)arg)->check_only = true;
-	return NULL;
-}
-
-static const char *
-set_port(void *arg, const char *value)
-{
-	const char *wrong;
-	long long port;
-
-	wrong = number_read(value, 0, 65535, &port);
-	if (wrong == NULL)
-		((struct daemon *)arg)->port = (uint16_t)port;
-	return wrong;
-}
-
-static const char *
-set_no_register(void *arg, const char *value UNUSED)
-{
-	((struct daemon *)arg)->no_register = true;
-	return NULL;
-}
-
-static const char *
-set_socket(void *arg, const char *value)
-{
-	((struct daemon *)arg)->socket = value;
-	return value[0] == '/' ? NULL : "not an absolute path";
-}
-
-static const char *
-set_user(void *arg, const char *value)
-{
-	((struct daemon *)arg)->user = value;
-	return value[0] != '\0' ? NULL : "empty";
-}
-
-static const char *
-set_verbose(void *arg, const char *value UNUSED)
-{
-	((struct daemon *)arg)->verbose++;
-	return NULL;
-}
-
-static const char *
-set_strict(void *arg, const char *value UNUSED)
-{
-	((struct daemon *)arg)->strict = true;
-	return NULL;
-}
+#define D struct daemon
 
 /* clang-format off */
 static const struct daemon_option shared_options[] = {
-	{ 'a', "address", "addr[@port]", "listen here; repeatable", set_address },
-	{ 'd', "foreground", NULL, "stay in the foreground, log to stderr", set_foreground },
-	{ 'n', "check", NULL, "check the configuration and exit", set_check },
-	{ 'p', "port", "port", "listen on this port, UDP and TCP", set_port },
-	{ 's', "socket", "path", "portmapd's registration socket", set_socket },
-	{ 'u', "user", "user", "run as this user", set_user },
-	{ 'v', "verbose", NULL, "more detail; twice: every request", set_verbose },
+	{ 'a', "address", "addr[@port]", "listen here; repeatable", OPT_CALL(set_address) },
+	{ 'd', "foreground", NULL, "stay in the foreground, log to stderr", OPT_FLAG(D, foreground) },
+	{ 'n', "check", NULL, "check the configuration and exit", OPT_FLAG(D, check_only) },
+	{ 'p', "port", "port", "listen on this port, UDP and TCP", OPT_PORT(D, port) },
+	{ 's', "socket", "path", "portmapd's registration socket", OPT_PATH(D, socket) },
+	{ 'u', "user", "user", "run as this user", OPT_TEXT(D, user, 1) },
+	{ 'v', "verbose", NULL, "more detail; twice: every request", OPT_COUNT(D, verbose) },
 };
 
 static const struct daemon_option exports_options[] = {
-	{ 'R', "no-register", NULL, "do not register with a portmapper", set_no_register },
-	{ 'f', "exports", "file", "exports file", set_exports },
-	{ 'k', "key", "file", "handle key", set_key },
+	{ 'R', "no-register", NULL, "do not register with a portmapper", OPT_FLAG(D, no_register) },
+	{ 'f', "exports", "file", "exports file", OPT_TEXT(D, exports_file, 0) },
+	{ 'k', "key", "file", "handle key", OPT_TEXT(D, key_file, 0) },
 };
 
 static const struct daemon_option shared_settings[] = {
-	{ 0, "strict", NULL, "refuse to start unless the whole sandbox is in force", set_strict },
+	{ 0, "strict", NULL, "refuse to start unless the whole sandbox is in force", OPT_FLAG(D, strict) },
 };
 /* clang-format on */
 
@@ -210,13 +139,58 @@ usage_error(const struct options *o)
 	exit(1);
 }
 
+/* A number to a member of its size. */
+static const char *
+set_number(const struct daemon_option *row, void *member, const char *value)
+{
+	long long n;
+	const char *wrong = number_read(value, row->low, row->high, &n);
+
+	if (wrong != NULL)
+		return wrong;
+	if (row->kind == OPTION_PORT)
+		*(uint16_t *)member = (uint16_t)n;
+	else
+		*(unsigned int *)member = (unsigned int)n;
+	return NULL;
+}
+
+/* NULL, or what is wrong with value. */
+static const char *
+set_member(const struct options *o, const struct daemon_option *row, void *arg,
+    const char *value)
+{
+	void *member = (char *)arg + row->offset;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		return NULL;
+	case OPTION_COUNT:
+		++*(int *)member;
+		return NULL;
+	case OPTION_TEXT:
+		*(const char **)member = value;
+		return strlen(value) < (size_t)row->low ? "empty" : NULL;
+	case OPTION_PATH:
+		*(const char **)member = value;
+		return value[0] == '/' ? NULL : "not an absolute path";
+	case OPTION_PORT:
+	case OPTION_UINT:
+		return set_number(row, member, value);
+	case OPTION_LIMIT:
+		return rpc_limits_set(o->spec->limits, row->name, value);
+	case OPTION_CALL:
+		break;
+	}
+	return row->set(arg, value);
+}
+
 static void
 apply(const struct options *o, const struct daemon_option *row, void *arg,
     const char *what, const char *value)
 {
-	const char *wrong = row->set == NULL ?
-	    o->spec->set_limit(o->spec->limits, row->name, value) :
-	    row->set(arg, value);
+	const char *wrong = set_member(o, row, arg, value);
 
 	if (wrong == NULL)
 		return;
@@ -247,7 +221,7 @@ apply_setting(const struct options *o, const char *text)
 	const struct daemon_spec *spec = o->spec;
 	const struct daemon_option *row;
 	const char *equal = strchr(text, '=');
-	char name[DAEMON_SETTING_MAX], what[DAEMON_SETTING_MAX + 8];
+	char name[SETTING_MAX], what[SETTING_MAX + 8];
 	void *arg = o->d;
 
 	(void)snprintf(name, sizeof(name), "%.*s",
@@ -306,7 +280,7 @@ make_getopt(const struct options *o, char *letters, struct option *longs)
 static void
 apply_letter(const struct options *o, int letter, const char *value)
 {
-	char what[DAEMON_SETTING_MAX];
+	char what[SETTING_MAX];
 	size_t i;
 
 	for (i = 0; i < o->n; i++) {

@@ -23,28 +23,26 @@
 #include <event2/event.h>
 
 #include "base/log.h"
-#include "base/number.h"
 #include "process/daemon.h"
 #include "process/listen.h"
 #include "process/notify.h"
+#include "process/options.h"
 #include "tap.h"
 
 static char output[4096]; /* of the last child */
 static struct daemon d;
-static long long threads;
-
-static const char *
-set_threads(void *arg, const char *value)
-{
-	return number_read(value, 1, 64, arg);
-}
+static struct own {
+	unsigned int threads;
+} own;
 
 static const struct daemon_option options[] = {
-	{ 0, "long-only", "n", "a number", set_threads },
-	{ 't', "threads", "n", "file threads", set_threads },
+	{ 0, "long-only", "n", "a number",
+	    OPT_UINT(struct own, threads, 1, 64) },
+	{ 't', "threads", "n", "file threads",
+	    OPT_UINT(struct own, threads, 1, 64) },
 };
 static const struct daemon_option settings[] = {
-	{ 0, "limit", "n", "a limit", set_threads },
+	{ 0, "limit", "n", "a limit", OPT_UINT(struct own, threads, 1, 64) },
 };
 static const struct daemon_spec spec = { .name = "testd",
 	.user = "nobody",
@@ -56,7 +54,7 @@ static const struct daemon_spec spec = { .name = "testd",
 	.noptions = nitems(options),
 	.settings = settings,
 	.nsettings = nitems(settings),
-	.arg = &threads };
+	.arg = &own };
 
 /* Runs fn in a child; returns its exit status, -1 for a signal. */
 static int
@@ -135,10 +133,11 @@ test_options(void)
 		strcmp(d.exports_file, "/e") == 0 &&
 		strcmp(d.key_file, "/k") == 0,
 	    "flags with value");
-	cmp_ok(threads, "==", 7, "a daemon's own flag");
+	cmp_ok(own.threads, "==", 7, "a daemon's own flag");
 	ok(d.noperands == 1 && strcmp(d.operands[0], "/srv") == 0, "operand");
 	parse("testd --long-only 5 --foreground --option strict -o limit=9");
-	ok(d.foreground && d.strict && threads == 9, "long options, settings");
+	ok(d.foreground && d.strict && own.threads == 9,
+	    "long options, settings");
 	parse("testd -a 127.0.0.1 -a ::1@99 -a 0.0.0.0@50111 -a ::");
 	cmp_ok(d.nlistens, "==", 4, "several addresses");
 	ok(d.listens[0].at.family == AF_INET && d.listens[0].at.port == 0 &&
@@ -163,6 +162,7 @@ static const struct {
 	{ "testd -t 0", "-t \"0\": not a number from 1 to 64" },
 	{ "testd --long-only x", "--long-only \"x\": not a number" },
 	{ "testd -s relative", "not an absolute path" },
+	{ "testd -u ", "-u \"\": empty" },
 	{ "testd -o nosuch", "-o nosuch: no such setting" },
 	{ "testd -o strict=1", "takes no value" },
 	{ "testd -o limit", "needs a value" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Entries are an array, linked by index into two tables of chains: by handle
- * and by file. Memory grows in chunks that are never moved, so that an entry
+ * and by inode. Memory grows in chunks that are never moved, so that an entry
  * stays where it is while it is held.
  * Runs in: nfsd worker.
  */
@@ -21,7 +21,8 @@
 #define CHUNK	      1024 /* entries allocated together */
 #define CHUNKS	      (CACHE_FILES_MAX / CHUNK)
 #define SWEEP_SHARE   16 /* of the entries are looked at each second */
-#define EVICT_ROOM    8 /* descriptors closed together */
+#define EVICT_ROOM    8 /* entries closed together */
+#define ENTRY_FDS     (CACHE_SLOTS + CACHE_STREAMS)
 #define SHARE_AT_ONCE 512 /* files closed for others at a time */
 
 struct cache {
@@ -39,7 +40,7 @@ struct cache {
 
 /* Descriptors to close when the lock is given up. */
 struct closing {
-	int fds[EVICT_ROOM * CACHE_SLOTS];
+	int fds[EVICT_ROOM * ENTRY_FDS];
 	size_t n;
 };
 
@@ -102,18 +103,47 @@ close_all(struct closing *closing)
 		close(closing->fds[--closing->n]);
 }
 
+/* The cache has a descriptor less; it is closed now, or by the janitor. */
+static void
+give_up(struct cache *c, const struct cache_entry *e, int fd,
+    struct closing *closing)
+{
+	c->files--;
+	if (!e->slow || !janitor_leave(c->janitor, fd))
+		closing->fds[closing->n++] = fd;
+}
+
+/* From dropped to free. */
+static void
+recycle(struct cache *c, struct cache_entry *e, struct closing *closing)
+{
+	int fds[CACHE_STREAMS];
+	size_t i, n;
+
+	for (i = 0; i < CACHE_SLOTS; i++)
+		if (e->fds[i] != -1)
+			give_up(c, e, e->fds[i], closing);
+	n = cache_dir_empty(&e->dir, fds);
+	for (i = 0; i < n; i++)
+		give_up(c, e, fds[i], closing);
+	e->state = CACHE_FREE;
+	e->next_fh = c->free;
+	c->free = e->index;
+}
+
 void
 cache_free(struct cache *c)
 {
+	struct closing closing = { .n = 0 };
 	uint32_t i;
-	int slot;
 
 	if (c == NULL)
 		return;
-	for (i = 0; i < c->n; i++)
-		for (slot = 0; slot < CACHE_SLOTS; slot++)
-			if (entry(c, i)->used && entry(c, i)->fds[slot] != -1)
-				close(entry(c, i)->fds[slot]);
+	for (i = 0; i < c->n; i++) {
+		if (entry(c, i)->state != CACHE_FREE)
+			recycle(c, entry(c, i), &closing);
+		close_all(&closing);
+	}
 	for (i = 0; i < CHUNKS; i++)
 		free(c->chunks[i]);
 	free(c->by_fh);
@@ -123,74 +153,54 @@ cache_free(struct cache *c)
 	free(c);
 }
 
-/* Out of both chains; found no more. */
+/* From live to dropped: out of both chains. */
 static void
-unchain(struct cache *c, struct cache_entry *e, uint32_t i)
+unchain(struct cache *c, struct cache_entry *e)
 {
 	uint32_t *link;
 
-	if (e->dropped)
+	if (e->state == CACHE_DROPPED)
 		return;
-	e->dropped = true;
-	for (link = chain_fh(c, &e->fh); *link != i;)
+	e->state = CACHE_DROPPED;
+	for (link = chain_fh(c, &e->fh); *link != e->index;)
 		link = &entry(c, *link)->next_fh;
 	*link = e->next_fh;
-	for (link = chain_file(c, e->dev, e->ino); *link != i;)
+	for (link = chain_file(c, e->dev, e->ino); *link != e->index;)
 		link = &entry(c, *link)->next_file;
 	*link = e->next_file;
 	c->stats.entries--;
 }
 
-/* Nobody holds it and it is in no chain: its descriptors go. */
-static void
-recycle(struct cache *c, struct cache_entry *e, uint32_t i,
-    struct closing *closing)
-{
-	int slot;
-
-	for (slot = 0; slot < CACHE_SLOTS; slot++)
-		if (e->fds[slot] != -1) {
-			if (!e->slow ||
-			    !janitor_leave(c->janitor, e->fds[slot]))
-				closing->fds[closing->n++] = e->fds[slot];
-			e->fds[slot] = -1;
-			c->files--;
-		}
-	e->used = false;
-	e->next_fh = c->free;
-	c->free = i;
-}
-
-/* The clock's hand closes up to n entries nobody holds. */
+/* The hand evicts up to n entries that are not held. */
 static size_t
 evict(struct cache *c, size_t n, struct closing *closing)
 {
 	struct cache_entry *e;
 	size_t done = 0;
-	uint32_t i, steps = c->n * 2;
+	uint32_t steps = c->n * 2;
 
 	if (n > EVICT_ROOM)
 		n = EVICT_ROOM;
 	for (; steps > 0 && done < n; steps--) {
-		i = c->hand;
+		e = entry(c, c->hand);
 		c->hand = (c->hand + 1) % c->n;
-		e = entry(c, i);
-		if (!e->used || e->refs > 0)
+		if (e->state != CACHE_LIVE || e->refs > 0)
 			continue;
 		if (e->recent) {
 			e->recent = false;
 			continue;
 		}
-		unchain(c, e, i);
-		recycle(c, e, i, closing);
+		unchain(c, e);
+		recycle(c, e, closing);
 		c->stats.evictions++;
 		done++;
 	}
 	return done;
 }
 
+/* The index of a free entry, or NONE. */
 static uint32_t
-fresh(struct cache *c, struct closing *closing)
+take_free(struct cache *c, struct closing *closing)
 {
 	uint32_t i;
 
@@ -209,18 +219,6 @@ fresh(struct cache *c, struct closing *closing)
 	return i;
 }
 
-static uint32_t
-index_of(struct cache *c, const struct cache_entry *e)
-{
-	uint32_t i;
-
-	for (i = 0; i < CHUNKS; i++)
-		if (c->chunks[i] != NULL && e >= c->chunks[i] &&
-		    e < c->chunks[i] + CHUNK)
-			return i * CHUNK + (uint32_t)(e - c->chunks[i]);
-	return NONE;
-}
-
 /* With the lock held. */
 static struct cache_entry *
 find(struct cache *c, const struct fh *fh)
@@ -232,15 +230,13 @@ find(struct cache *c, const struct fh *fh)
 	return i == NONE ? NULL : entry(c, i);
 }
 
-/* Out of the chains; at once gone when nobody holds it. */
+/* From live to dropped, and to free if it is not held. */
 static void
 drop(struct cache *c, struct cache_entry *e, struct closing *closing)
 {
-	uint32_t i = index_of(c, e);
-
-	unchain(c, e, i);
+	unchain(c, e);
 	if (e->refs == 0)
-		recycle(c, e, i, closing);
+		recycle(c, e, closing);
 }
 
 static void
@@ -248,7 +244,7 @@ hold(struct cache *c, struct cache_entry *e)
 {
 	e->refs++;
 	e->recent = true;
-	e->born = c->now;
+	e->used_at = c->now;
 }
 
 struct cache_entry *
@@ -287,11 +283,12 @@ set_fd(struct cache *c, struct cache_entry *e, int fd, enum cache_slot slot,
 	c->files++;
 }
 
+/* From free to live. */
 static struct cache_entry *
-make(struct cache *c, const struct fh *fh, const struct stat *st,
+make(struct cache *c, const struct fh *fh, const struct stat *st, int fd,
     struct closing *closing)
 {
-	uint32_t i = fresh(c, closing), *link;
+	uint32_t i = take_free(c, closing), *link;
 	struct cache_entry *e;
 
 	if (i == NONE)
@@ -302,8 +299,11 @@ make(struct cache *c, const struct fh *fh, const struct stat *st,
 	e->dev = st->st_dev;
 	e->ino = st->st_ino;
 	e->type = (uint16_t)(st->st_mode & S_IFMT);
+	e->fd = fd;
+	e->index = i;
+	e->state = CACHE_LIVE;
 	memset(e->fds, -1, sizeof(e->fds));
-	e->used = true;
+	cache_dir_init(&e->dir);
 	link = chain_fh(c, fh);
 	e->next_fh = *link;
 	*link = i;
@@ -329,7 +329,7 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 		e = NULL;
 	}
 	if (e == NULL)
-		e = make(c, fh, st, &closing);
+		e = make(c, fh, st, fd, &closing);
 	if (e == NULL)
 		closing.fds[closing.n++] = fd;
 	else {
@@ -360,68 +360,29 @@ cache_add_fd(struct cache *c, struct cache_entry *e, int fd,
 	close_all(&closing);
 }
 
-/* Any will do; one was there when the entry was made, and it stays. */
-static int
-path_fd(const struct cache_entry *e)
-{
-	if (e->fds[CACHE_SLOT_PATH] != -1)
-		return e->fds[CACHE_SLOT_PATH];
-	return e->fds[CACHE_SLOT_READ] != -1 ? e->fds[CACHE_SLOT_READ] :
-					       e->fds[CACHE_SLOT_WRITE];
-}
-
 int
 cache_fd(struct cache *c, const struct cache_entry *e, enum cache_slot slot)
 {
 	int fd;
 
 	pthread_mutex_lock(&c->lock);
-	fd = slot == CACHE_SLOT_PATH ? path_fd(e) : e->fds[slot];
+	fd = e->fds[slot];
 	if (fd == -1 && slot == CACHE_SLOT_READ && e->write_reads)
 		fd = e->fds[CACHE_SLOT_WRITE];
 	pthread_mutex_unlock(&c->lock);
 	return fd;
 }
 
-/* Closes the descriptors to list by that are from before a change. */
+/* Gives up the streams from before a change. */
 static void
 drop_streams(struct cache *c, struct cache_entry *e,
     const struct timespec *ctime, struct closing *closing)
 {
-	size_t i;
+	int fds[CACHE_STREAMS];
+	size_t i, n = cache_dir_change(&e->dir, ctime, fds);
 
-	if (same_time(&e->listed, ctime))
-		return;
-	e->listed = *ctime;
-	for (i = CACHE_SLOT_LIST; i < CACHE_SLOTS; i++) {
-		if (e->fds[i] == -1)
-			continue;
-		if (!e->slow || !janitor_leave(c->janitor, e->fds[i]))
-			closing->fds[closing->n++] = e->fds[i];
-		e->fds[i] = -1;
-		c->files--;
-	}
-}
-
-/* Which of the descriptors to list by; CACHE_STREAMS: a new one. */
-static size_t
-choose_stream(const struct cache_entry *e, uint64_t want)
-{
-	size_t i, open = 0, any = CACHE_STREAMS, done = CACHE_STREAMS;
-
-	for (i = 0; i < CACHE_STREAMS; i++) {
-		if (e->fds[CACHE_SLOT_LIST + i] == -1)
-			continue;
-		if (e->at[i] == want)
-			return i;
-		if (e->at[i] == DOOR_ANYWHERE)
-			done = i;
-		any = i;
-		open++;
-	}
-	if (done != CACHE_STREAMS)
-		return done;
-	return open + e->lent < CACHE_STREAMS ? CACHE_STREAMS : any;
+	for (i = 0; i < n; i++)
+		give_up(c, e, fds[i], closing);
 }
 
 int
@@ -429,19 +390,13 @@ cache_lend(struct cache *c, struct cache_entry *e, const struct timespec *ctime,
     uint64_t want, uint64_t *at)
 {
 	struct closing closing = { .n = 0 };
-	int fd = -1;
-	size_t i;
+	int fd;
 
 	pthread_mutex_lock(&c->lock);
 	drop_streams(c, e, ctime, &closing);
-	i = choose_stream(e, want);
-	if (i < CACHE_STREAMS) {
-		fd = e->fds[CACHE_SLOT_LIST + i];
-		*at = e->at[i];
-		e->fds[CACHE_SLOT_LIST + i] = -1;
+	fd = cache_dir_lend(&e->dir, want, at);
+	if (fd != -1)
 		c->files--;
-	}
-	e->lent++;
 	pthread_mutex_unlock(&c->lock);
 	close_all(&closing);
 	return fd;
@@ -452,18 +407,12 @@ cache_return(struct cache *c, struct cache_entry *e, int fd,
     const struct timespec *ctime, uint64_t at)
 {
 	struct closing closing = { .n = 0 };
-	size_t i = 0;
 
 	pthread_mutex_lock(&c->lock);
-	e->lent--;
 	if (fd != -1)
 		drop_streams(c, e, ctime, &closing);
-	while (i < CACHE_STREAMS && e->fds[CACHE_SLOT_LIST + i] != -1)
-		i++;
-	if (fd != -1 && i < CACHE_STREAMS) {
-		set_fd(c, e, fd, (enum cache_slot)(CACHE_SLOT_LIST + i), false,
-		    &closing);
-		e->at[i] = at;
+	if (cache_dir_return(&e->dir, fd, at)) {
+		c->files++;
 		if (c->files > c->files_max)
 			(void)evict(c, 2, &closing);
 	} else if (fd != -1)
@@ -475,8 +424,8 @@ cache_return(struct cache *c, struct cache_entry *e, int fd,
 static void
 release(struct cache *c, struct cache_entry *e, struct closing *closing)
 {
-	if (--e->refs == 0 && e->dropped)
-		recycle(c, e, index_of(c, e), closing);
+	if (--e->refs == 0 && e->state == CACHE_DROPPED)
+		recycle(c, e, closing);
 }
 
 void
@@ -500,7 +449,7 @@ cache_release_files(struct cache *c, const struct cache_held *list, size_t n)
 	for (i = 0; i < n; i++) {
 		if (list[i].entry != NULL)
 			release(c, list[i].entry, &closing);
-		if (closing.n + CACHE_SLOTS > nitems(closing.fds)) {
+		if (closing.n + ENTRY_FDS > nitems(closing.fds)) {
 			pthread_mutex_unlock(&c->lock);
 			close_all(&closing);
 			pthread_mutex_lock(&c->lock);
@@ -530,7 +479,7 @@ cache_forget(struct cache *c, dev_t dev, ino_t ino)
 
 	pthread_mutex_lock(&c->lock);
 	i = *chain_file(c, dev, ino);
-	while (i != NONE && closing.n + CACHE_SLOTS <= nitems(closing.fds)) {
+	while (i != NONE && closing.n + ENTRY_FDS <= nitems(closing.fds)) {
 		e = entry(c, i);
 		i = e->next_file;
 		if (e->ino == ino && e->dev == dev)
@@ -582,10 +531,8 @@ cache_hold_files(struct cache *c, uint32_t generation, uint16_t export_id,
 		e = find_file(c, generation, export_id, utf16, dev,
 		    list[i].ino);
 		list[i].entry = e;
-		if (e == NULL)
-			continue;
-		hold(c, e);
-		list[i].fd = path_fd(e);
+		if (e != NULL)
+			hold(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -661,17 +608,13 @@ cache_evict(struct cache *c, size_t n)
 	return done;
 }
 
-/* Is the file gone, or has nobody asked for it for a while? */
+/* Was the last name of the file removed? */
 static bool
-is_over(struct cache *c, struct cache_entry *e)
+is_removed(const struct cache_entry *e)
 {
 	struct stat st;
-	int fd;
 
-	if (c->now - e->born > CACHE_IDLE_S)
-		return true;
-	fd = cache_fd(c, e, CACHE_SLOT_PATH);
-	return fd != -1 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+	return fstat(e->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 void
@@ -679,6 +622,7 @@ cache_sweep(struct cache *c)
 {
 	struct cache_entry *e;
 	uint32_t left, i;
+	bool idle;
 
 	pthread_mutex_lock(&c->lock);
 	c->now++;
@@ -686,11 +630,12 @@ cache_sweep(struct cache *c)
 	for (; left > 0 && c->n > 0; left--) {
 		i = c->sweep_at = (c->sweep_at + 1) % c->n;
 		e = entry(c, i);
-		if (!e->used || e->dropped || e->refs > 0)
+		if (e->state != CACHE_LIVE || e->refs > 0)
 			continue;
+		idle = c->now - e->used_at > CACHE_IDLE_S;
 		e->refs++;
 		pthread_mutex_unlock(&c->lock);
-		if (is_over(c, e))
+		if (idle || is_removed(e))
 			cache_drop(c, e);
 		cache_release(c, e);
 		pthread_mutex_lock(&c->lock);

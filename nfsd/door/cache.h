@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Open descriptors by handle, and handles by file. While an entry holds a
- * descriptor its inode cannot be reused, so finding it by (device, inode) is
- * exact. Shared by the event loop and the file threads under one lock that is
- * never held over a system call on a file. At the limit what was not used since
- * the clock's hand last passed is closed; a hit allocates nothing.
+ * The descriptor cache. An entry is a file and its open descriptors. It is
+ *
+ *   free     not in use;
+ *   live     found by handle and by inode, held by any number of calls;
+ *   dropped  no longer found; free, and its descriptors closed, when the last
+ *            call releases it.
+ *
+ * cache_add() makes a free entry live. A live one is dropped if its file was
+ * removed, after CACHE_IDLE_S unused, under other exports, and at the limit if
+ * it is not held and was not used since the hand last passed.
+ *
+ * Invariant: while an entry is live or held, its descriptor keeps the inode
+ * from being reused, so (device, inode) identifies the file.
+ *
+ * One lock for the event loop and the file threads, never held over a system
+ * call on a file. A hit allocates nothing.
  * Runs in: nfsd worker.
  */
 #ifndef DOOR_CACHE_H
@@ -60,18 +71,19 @@ struct cache_entry *cache_add(struct cache *, const struct fh *,
 /* Gives an entry one more descriptor; closes fd when it has one. */
 void cache_add_fd(struct cache *, struct cache_entry *, int fd, enum cache_slot,
     bool write_reads);
-/* A descriptor good for slot, or -1; stays open while the entry is held. */
+/*
+ * A descriptor for reading or writing, or -1; stays open while the entry is
+ * held. For everything else there is entry->fd, without a lock.
+ */
 int cache_fd(struct cache *, const struct cache_entry *, enum cache_slot);
 /*
- * A descriptor to list by for one user alone, and where it stands: at want, or
- * where nobody goes on, or anywhere when there can be no more of them. Those
- * from before the directory changed are closed: filesystems remember in them
- * what they have read ahead. -1: one has to be opened. Either way
- * cache_return() ends it.
+ * Lends a stream of a directory that has this ctime, and says where it stands
+ * (cache_dir.h). -1: a new one has to be opened. Either way cache_return() ends
+ * the loan.
  */
 int cache_lend(struct cache *, struct cache_entry *,
     const struct timespec *ctime, uint64_t want, uint64_t *at);
-/* Gives it (or a new one; -1: none) back, standing at. */
+/* Gives back the stream, or a new one (-1: none), which stands at. */
 void cache_return(struct cache *, struct cache_entry *, int fd,
     const struct timespec *ctime, uint64_t at);
 void cache_release(struct cache *, struct cache_entry *);
@@ -81,11 +93,10 @@ void cache_drop(struct cache *, struct cache_entry *);
 /* The sealed handle of a file of an export, in the dialect asked for. */
 bool cache_handle(struct cache *, uint32_t generation, uint16_t export_id,
     bool utf16, dev_t, ino_t, struct fh *);
-/* A file by number: its entry, held, with a descriptor; or NULL. */
+/* A file by inode number: its entry, held, or NULL. */
 struct cache_held {
 	ino_t ino; /* the question */
 	struct cache_entry *entry;
-	int fd; /* good for CACHE_SLOT_PATH */
 };
 void cache_hold_files(struct cache *, uint32_t generation, uint16_t export_id,
     bool utf16, dev_t, struct cache_held *, size_t n);

@@ -116,7 +116,7 @@ look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	status = check_type(obj->entry->type, want);
 	if (status != NFS_OK)
 		return status;
-	obj->fd = cache_fd(cache, obj->entry, CACHE_SLOT_PATH);
+	obj->fd = obj->entry->fd;
 	if (fstat(obj->fd, &obj->st) == -1)
 		return nfs_status(errno);
 	/* Before the first entry is read. */

@@ -13,22 +13,16 @@
 #include <time.h>
 
 #include "handle/fhandle.h"
+#include "nfsd/door/cache_dir.h"
 
 #define CACHE_GRANTS 2 /* callers whose rights an entry remembers */
 
-/*
- * What a descriptor is good for. A directory has several to list it by, each
- * standing where a listing stopped: going on there is cheap, seeking is not.
- */
-enum cache_slot {
-	CACHE_SLOT_PATH,
-	CACHE_SLOT_READ,
-	CACHE_SLOT_WRITE,
-	CACHE_SLOTS = 5
-};
-#define CACHE_SLOT_LIST CACHE_SLOT_READ /* this and all behind it */
-#define CACHE_STREAMS	(CACHE_SLOTS - CACHE_SLOT_LIST)
-#define DOOR_ANYWHERE	UINT64_MAX /* a position nobody comes back to */
+/* What a descriptor is good for. */
+enum cache_slot { CACHE_SLOT_PATH, CACHE_SLOT_READ, CACHE_SLOT_WRITE };
+#define CACHE_SLOTS 3
+
+/* See cache.h. */
+enum cache_state { CACHE_FREE, CACHE_LIVE, CACHE_DROPPED };
 
 /* Rights the kernel granted or refused a caller while ctime was this. */
 struct grant {
@@ -39,29 +33,33 @@ struct grant {
 };
 
 /*
- * fh, dev, ino and type never change while the entry is held. What every hit
- * looks at lies together: with many files most of the cost of a hit is to fetch
- * it from memory, and processors fetch lines in pairs.
+ * What every hit looks at lies together: with many files most of the cost of a
+ * hit is to fetch the entry from memory, and processors fetch lines in pairs.
  */
 struct cache_entry {
+	/* These do not change while the entry is held. */
 	_Alignas(128) struct fh fh; /* sealed, normalized */
 	dev_t dev;
 	ino_t ino;
+	int fd; /* for what O_PATH is enough for; also one of fds */
 	uint16_t type; /* S_IFMT */
-	/* The rest belongs to cache.c. */
-	uint8_t lent; /* of the descriptors to list by */
-	bool dropped;
+	/* The cache's own, under its lock. */
+	uint8_t state; /* enum cache_state */
+	bool recent; /* used since the hand passed */
+	uint32_t index; /* of this entry */
 	uint32_t next_fh, next_file;
 	uint32_t generation; /* of the exports its tag was checked under */
 	uint32_t refs;
-	uint32_t born; /* sweep number of the last use */
-	int fds[CACHE_SLOTS];
-	bool used, recent;
-	bool slow;
+	uint32_t used_at; /* number of the sweep before the last use */
+	int fds[CACHE_SLOTS]; /* -1: none */
+	bool slow; /* its filesystem may hang, even at close(2) */
 	bool write_reads; /* the write descriptor can be read */
+	/* rights.c, under the cache's lock. */
 	struct grant grants[CACHE_GRANTS];
-	struct timespec listed; /* ctime of the directory they list */
-	uint64_t at[CACHE_STREAMS]; /* where they stand */
+	/* Of directories. */
+	struct cache_dir dir;
 };
+
+_Static_assert(sizeof(struct cache_entry) == 256, "two pairs of lines");
 
 #endif

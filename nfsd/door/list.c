@@ -21,7 +21,7 @@ door_list_open(struct call_ctx *ctx, struct door_obj *dir, uint64_t at)
 
 	dir->own_fd = true;
 	dir->at = 0;
-	dir->resume = DOOR_ANYWHERE;
+	dir->resume = CACHE_ANYWHERE;
 	dir->fd = cache_lend(ctx->thread->door->cache, dir->entry,
 	    &dir->st.st_ctim, at, &dir->at);
 	/* Who may search it as well can open it without the broker. */

@@ -479,7 +479,7 @@ look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
 	unchanged = door_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {
 		if (names[i].ino == 0 || held[i].entry == NULL ||
-		    fstat(held[i].fd, &names[i].st) == -1 ||
+		    fstat(held[i].entry->fd, &names[i].st) == -1 ||
 		    names[i].st.st_nlink == 0)
 			continue;
 		names[i].fh = held[i].entry->fh;

@@ -64,11 +64,11 @@ finding(void)
 	struct cache *c = cache_new(16);
 	struct cache_entry *e = put(c, 1, CACHE_SLOT_PATH), *again;
 	struct fh fh = handle(1), out;
-	int fd = cache_fd(c, e, CACHE_SLOT_PATH);
+	int fd = e->fd;
 
 	cache_release(c, e);
 	again = cache_find(c, &fh, 1);
-	ok(again == e && cache_fd(c, e, CACHE_SLOT_PATH) == fd,
+	ok(again == e && e->fd == fd,
 	    "what was added is found with its descriptor");
 	ok(cache_fd(c, e, CACHE_SLOT_READ) == -1, "which does not read");
 	cache_add_fd(c, e, some_fd(), CACHE_SLOT_WRITE, true);
@@ -93,7 +93,7 @@ limits(void)
 	struct cache_stats stats;
 	struct cache_entry *held = put(c, 0, CACHE_SLOT_PATH), *e;
 	struct fh fh = handle(0);
-	int fd = cache_fd(c, held, CACHE_SLOT_PATH);
+	int fd = held->fd;
 	uint32_t i;
 
 	for (i = 1; i < 1000; i++) {
@@ -175,7 +175,7 @@ dropping(void)
 	struct cache *c = cache_new(16);
 	struct cache_entry *e = put(c, 5, CACHE_SLOT_PATH);
 	struct fh fh = handle(5), out;
-	int fd = cache_fd(c, e, CACHE_SLOT_PATH);
+	int fd = e->fd;
 
 	cache_forget(c, 1, 5);
 	ok(cache_find(c, &fh, 1) == NULL && is_open(fd),
@@ -192,43 +192,29 @@ lending(void)
 {
 	struct cache *c = cache_new(16);
 	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
-	int fds[CACHE_STREAMS + 1], i;
 	struct timespec then = { 5, 0 }, now = { 6, 0 };
+	struct cache_stats stats;
 	uint64_t at = 0;
+	int fd = some_fd();
 
-	ok(cache_lend(c, e, &then, 0, &at) == -1, "none to list by yet");
-	fds[0] = some_fd();
-	cache_return(c, e, fds[0], &then, 100);
-	ok(cache_lend(c, e, &then, 100, &at) == fds[0] && at == 100,
-	    "who goes on where it stands gets it");
-	ok(cache_lend(c, e, &then, 100, &at) == -1, "lent to one only");
-	cache_return(c, e, -1, &then, 0);
-	cache_return(c, e, fds[0], &then, 100);
-	ok(cache_lend(c, e, &then, 200, &at) == -1,
-	    "another listing gets one of its own");
-	fds[1] = some_fd();
-	cache_return(c, e, fds[1], &then, DOOR_ANYWHERE);
-	ok(cache_lend(c, e, &then, 300, &at) == fds[1], "or one that is done");
-	cache_return(c, e, fds[1], &then, 200);
-	for (i = 2; i < CACHE_STREAMS; i++) {
-		(void)cache_lend(c, e, &then, 999, &at);
-		cache_return(c, e, fds[i] = some_fd(), &then,
-		    200 + 100 * (uint64_t)i);
-	}
-	ok(cache_lend(c, e, &then, 7, &at) != -1 && at != 7,
-	    "when there are enough any will do");
-	for (i = 1; i < CACHE_STREAMS; i++)
-		(void)cache_lend(c, e, &then, 7, &at);
-	ok(cache_lend(c, e, &then, 7, &at) == -1, "all are lent");
-	fds[CACHE_STREAMS] = some_fd();
-	for (i = 0; i <= CACHE_STREAMS; i++)
-		cache_return(c, e, fds[i], &then, 9);
-	ok(is_open(fds[0]) && !is_open(fds[CACHE_STREAMS]),
-	    "what is too much is closed");
-	ok(cache_lend(c, e, &now, 9, &at) == -1 && !is_open(fds[0]),
-	    "and all from before a change are");
+	ok(cache_lend(c, e, &then, 0, &at) == -1, "no stream to list by yet");
+	cache_return(c, e, fd, &then, 100);
+	cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 2, "one that is returned counts");
+	ok(cache_lend(c, e, &then, 100, &at) == fd && at == 100,
+	    "the listing that goes on gets it");
+	cache_stats(c, &stats);
+	cmp_ok(stats.descriptors, "==", 1, "lent, it does not count");
+	cache_return(c, e, fd, &then, 200);
+	ok(cache_lend(c, e, &now, 200, &at) == -1 && !is_open(fd),
+	    "after a change it is closed");
 	cache_return(c, e, -1, &now, 0);
+	(void)cache_lend(c, e, &now, 0, &at);
+	cache_return(c, e, fd = some_fd(), &now, 1);
+	cache_drop(c, e);
+	ok(is_open(fd), "the streams of a dropped directory stay while held");
 	cache_release(c, e);
+	ok(!is_open(fd), "and are closed with it");
 	cache_free(c);
 }
 
@@ -238,16 +224,16 @@ by_number(void)
 	struct cache *c = cache_new(16);
 	struct cache_entry *e = put(c, 6, CACHE_SLOT_PATH);
 	struct cache_held held[2] = { { .ino = 6 }, { .ino = 5 } };
+	int fd = e->fd;
 
 	cache_hold_files(c, 1, 7, false, 1, held, 2);
-	ok(held[0].entry == e && held[0].fd == cache_fd(c, e, CACHE_SLOT_PATH),
-	    "an open file is found by number");
+	ok(held[0].entry == e, "an open file is found by number");
 	ok(held[1].entry == NULL, "another is not");
 	cache_release(c, e);
 	cache_drop(c, e);
-	ok(is_open(held[0].fd), "it stays open while held");
+	ok(is_open(fd), "it stays open while held");
 	cache_release_files(c, held, 2);
-	ok(!is_open(held[0].fd), "and no longer");
+	ok(!is_open(fd), "and no longer");
 	ok(cache_has_room(c, 16) && !cache_has_room(c, 17),
 	    "room as far as the limit goes");
 	cache_free(c);
@@ -262,10 +248,10 @@ renaming(void)
 	struct fh fh = handle(1), out;
 	struct stat other = file(2);
 	struct cache_stats stats;
-	int was = cache_fd(c, old, CACHE_SLOT_PATH), now = some_fd();
+	int was = old->fd, now = some_fd();
 
 	e = cache_add(c, &fh, 1, &other, now, CACHE_SLOT_PATH, 0);
-	ok(e != NULL && e != old && cache_fd(c, e, CACHE_SLOT_PATH) == now,
+	ok(e != NULL && e != old && e->fd == now,
 	    "the handle of a name means the file that has it now");
 	ok(is_open(was), "who uses the other goes on");
 	cache_release(c, old);
@@ -318,6 +304,8 @@ sweeping(void)
 	cache_free(c);
 }
 
+static _Atomic unsigned int closed; /* while held */
+
 static void *
 hammer(void *arg)
 {
@@ -337,7 +325,8 @@ hammer(void *arg)
 			continue;
 		if (i % 97 == 0)
 			cache_drop(c, e);
-		(void)cache_fd(c, e, CACHE_SLOT_PATH);
+		if (!is_open(e->fd))
+			closed++;
 		cache_release(c, e);
 		if (i % 501 == 0)
 			cache_sweep(c);
@@ -359,6 +348,7 @@ together(void)
 		pthread_join(threads[i], NULL);
 	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "<=", 40, "four threads together: bounded");
+	cmp_ok(closed, "==", 0, "and nothing is closed while held");
 	cache_free(c);
 }
 

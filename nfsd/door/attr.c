@@ -80,13 +80,6 @@ door_attr(const struct door_obj *obj, const struct stat *st,
 	attr->ctime = st->st_ctim;
 }
 
-/*
- * One number for all workers, in memory they share: a client with several
- * connections writes through one and commits through another.
- */
-static _Atomic uint64_t alone; /* 0: not chosen yet */
-static _Atomic uint64_t *verifier = &alone;
-
 static uint64_t
 choose(void)
 {
@@ -99,26 +92,27 @@ choose(void)
 }
 
 void
-door_share_verifier(_Atomic uint64_t *shared)
+door_share_verifier(struct door *door, _Atomic uint64_t *shared)
 {
-	verifier = shared;
+	door->verifier = shared;
 }
 
 uint64_t
-door_write_verifier(void)
+door_write_verifier(const struct call_ctx *ctx)
 {
+	_Atomic uint64_t *verifier = ctx->thread->door->verifier;
 	uint64_t now = atomic_load(verifier), fresh;
 
 	if (now != 0)
 		return now;
 	fresh = choose();
-	/* The first to choose wins; everybody tells the same. */
+	/* The first worker to choose wins; all tell the same number. */
 	return atomic_compare_exchange_strong(verifier, &now, fresh) ? fresh :
 								       now;
 }
 
 void
-door_writeback_failed(void)
+door_writeback_failed(const struct call_ctx *ctx)
 {
-	atomic_store(verifier, choose());
+	atomic_store(ctx->thread->door->verifier, choose());
 }

@@ -140,7 +140,7 @@ void door_forget(struct call_ctx *, const struct door_obj *dir,
 
 /* Same verifier for WRITE and COMMIT; changes at start and after a failed
  * write-back. */
-uint64_t door_write_verifier(void);
-void door_writeback_failed(void);
+uint64_t door_write_verifier(const struct call_ctx *);
+void door_writeback_failed(const struct call_ctx *);
 
 #endif

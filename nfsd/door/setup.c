@@ -21,6 +21,7 @@ door_new(const struct door_settings *settings)
 	door->mode = settings->mode;
 	door->mknod = settings->mknod;
 	door->key = settings->key;
+	door->verifier = &door->own_verifier;
 	door->nthreads = settings->threads > DOOR_THREADS_MAX ?
 	    DOOR_THREADS_MAX :
 	    settings->threads;

@@ -67,6 +67,6 @@ void door_release_idle(struct door *, uint64_t now_ns);
 void door_note_latency(struct door_thread *, uint64_t now_ns, uint64_t ns);
 
 /* attr.c. The write verifier lives there from now on (0: not chosen yet). */
-void door_share_verifier(_Atomic uint64_t *);
+void door_share_verifier(struct door *, _Atomic uint64_t *);
 
 #endif

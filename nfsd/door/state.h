@@ -52,6 +52,13 @@ struct door {
 	struct fh_subkey key;
 	enum nfsd_mode mode;
 	bool mknod;
+	/*
+	 * The write verifier, one for all workers, in memory they share: a client
+	 * with several connections writes through one and commits through
+	 * another. 0: not chosen yet.
+	 */
+	_Atomic uint64_t *verifier;
+	_Atomic uint64_t own_verifier; /* until one is shared */
 	unsigned int nthreads;
 	struct door_thread threads[DOOR_THREADS_MAX + 1];
 	uint64_t strikes_since; /* of the event loop */

@@ -204,12 +204,12 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
 		if (status == NFSERR_IO ||
 		    (stable != NFS_UNSTABLE &&
 			write_all(file->fd, &data, (off_t)a->offset, 0) == 0))
-			door_writeback_failed();
+			door_writeback_failed(ctx);
 		return status;
 	}
 	written->count = (uint32_t)data.len;
 	written->committed = a->stable;
-	written->verf = door_write_verifier();
+	written->verf = door_write_verifier(ctx);
 	return NFS_OK;
 }
 
@@ -240,7 +240,7 @@ commit(struct call_ctx *ctx, const struct door_obj *file)
 		return NFS_DEFERRED;
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
-	door_writeback_failed();
+	door_writeback_failed(ctx);
 	return NFSERR_IO;
 }
 
@@ -262,7 +262,7 @@ op_commit(struct call_ctx *ctx, const struct call_args *args,
 		return;
 	if (!clean)
 		res->status = commit(ctx, &file);
-	res->written.verf = door_write_verifier();
+	res->written.verf = door_write_verifier(ctx);
 	ops_wcc_after(&res->wcc, &file);
 	door_close(&file);
 }

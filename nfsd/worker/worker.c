@@ -330,7 +330,7 @@ map_memory(struct worker *w)
 	    shm_map(w->role->fds[NFSD_FD_STATS], sizeof(*w->stats), true);
 	if (verifier == NULL || w->stats == NULL)
 		fatal("shared memory");
-	door_share_verifier(verifier);
+	door_share_verifier(w->door, verifier);
 }
 
 static void

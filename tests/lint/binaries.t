@@ -37,6 +37,15 @@ hooks() {
 	    echo "contains the self-test of owned processes"
 	return 0
 }
+# Static variables of functions have a dot in their name.
+state() {
+	objdump -t "$1" | awk -F'\t' '$1 ~ / O \.(bss|data)$/ {
+		split($2, b, " ")
+		print b[2]
+	}' | grep -v '[.@]' | grep -vx -e logger -e gate -e events -e nevents \
+	    -e detached -e starter -e notify_fd -e watchdog_usec \
+	    -e dies_with_parent -e __dso_handle
+}
 
 each 'programs are position independent' pie
 each 'relocations are read-only after start' relro
@@ -44,4 +53,5 @@ each 'stacks are not executable and have canaries' stack
 each 'calls of the C library are checked' fortify
 each 'indirect branches are marked' cet
 each 'no test hook is in the programs' hooks
+each 'variables of files: log.c, daemon.c, notify.c, sandbox.c' state
 done_testing

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "nfsd/door/ask.h"
-#include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
 
 /*
@@ -212,13 +211,10 @@ door_close(struct door_obj *obj)
 
 	if (t == NULL)
 		return;
-	if (obj->own_fd)
-		door_list_close(obj);
 	if (obj->entry != NULL)
 		cache_release(t->door->cache, obj->entry);
 	set_count(t, door_count(t) - 1);
 	obj->thread = NULL;
 	obj->entry = NULL;
-	obj->own_fd = false;
 	obj->fd = -1;
 }

@@ -30,7 +30,7 @@ struct served_export;
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
 #define DOOR_READ  0x10u
 #define DOOR_WRITE 0x20u /* fd writes data; w or owner; implies DOOR_MODIFY */
-#define DOOR_LIST  0x40u /* entries are read: r; fd, see door_list_open() */
+#define DOOR_LIST  0x40u /* entries are listed: r; see door_list_open() */
 
 /* An object in use; door_close() gives it back (the descriptor is cached). */
 struct door_obj {
@@ -40,10 +40,6 @@ struct door_obj {
 	const struct export_options *options; /* of this client */
 	struct cache_entry *entry;
 	struct door_thread *thread; /* whose object it is */
-	/* door_list_open(): fd is lent to this object alone and stands here; what
-	 * is left in resume is where it will stand at door_close(). */
-	bool own_fd;
-	uint64_t at, resume;
 	bool settled; /* DOOR_LIST: a change after door_open() shows in ctime */
 	bool utf16; /* names below are in the player dialect */
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Entries of a directory that was opened with DOOR_LIST: read by a descriptor
- * that stands where another listing stopped, or remembered from one. Nothing of
- * it depends on who asks: the entries are the kernel's, and whether the caller
- * may have them was decided by door_open().
+ * The entries of a directory that was opened with DOOR_LIST: read by a stream
+ * that stands where another listing ended, or remembered from one. The entries
+ * do not depend on the caller; door_open() decided whether it may have them.
+ *
+ * Remembered is what the kernel gave for one reply. It is believed only for the
+ * same question, under the ctime it was read under, and for a minute. At most
+ * 2 MiB, allocated with the first of them; a new one replaces an old one.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #ifndef DOOR_LIST_H
@@ -11,7 +14,9 @@
 
 #include "nfsd/door/door.h"
 
-#define LISTING_BYTES 16384 /* a longer answer is not remembered */
+#define LISTINGS_MAX  128
+#define LISTING_BYTES 16384 /* a longer one is not remembered */
+#define LISTING_S     60 /* seconds it is believed */
 
 /* Which entries of a directory: from where on, and how many fit. */
 struct door_list_ask {
@@ -20,27 +25,58 @@ struct door_list_ask {
 	bool plus;
 };
 
-/*
- * Once per object: fd becomes one that reads entries and stands at dir->at,
- * which is at when there is one that does. -1 after a failure. door_close() ends
- * it.
- */
-enum nfsstat door_list_open(struct call_ctx *, struct door_obj *dir,
-    uint64_t at);
-/* For door_close(). */
-void door_list_close(struct door_obj *dir);
+/* One listing in progress. */
+struct door_list {
+	const struct door_obj *dir;
+	int fd; /* reads entries; this listing's own */
+	uint64_t at; /* where it stands */
+	uint64_t resume; /* where it will stand at the end, for another one */
+};
 
 /*
- * What this had for an answer while the directory was as it is now; at most
- * LISTING_BYTES.
+ * Begins a listing at a position, or anywhere else if no stream stands there.
+ * door_list_close() ends it, before the directory is closed.
+ */
+enum nfsstat door_list_open(struct call_ctx *, const struct door_obj *dir,
+    uint64_t at, struct door_list *);
+/* Accepts one that could not be opened. */
+void door_list_close(struct door_list *);
+
+/*
+ * What was remembered for this question while the directory was as it is now;
+ * room for LISTING_BYTES.
  */
 bool door_list_recall(const struct door_obj *dir, const struct door_list_ask *,
     uint8_t *entries, size_t *len, bool *eof);
-/* Its answer, to be remembered if nothing changed since door_open(). */
+/* Remembers the answer if nothing changed since door_open(). */
 void door_list_remember(const struct door_obj *dir,
     const struct door_list_ask *, const uint8_t *entries, size_t len, bool eof);
 
-/* Is the directory as it was when the caller began to read its entries? */
+/* Is the directory as it was when the call began to read its entries? */
 bool door_list_unchanged(const struct door_obj *dir);
+
+/* The memory, for the door and for tests. The handle says the dialect too. */
+struct listing_key {
+	struct fh dir;
+	uint32_t generation; /* of the exports */
+	struct timespec ctime;
+	struct door_list_ask ask;
+};
+
+struct listings_stats {
+	uint64_t hits, misses;
+};
+
+struct listings;
+
+/* Never NULL. */
+struct listings *listings_new(void);
+void listings_free(struct listings *);
+/* now: seconds of the monotonic clock. */
+void listings_add(struct listings *, const struct listing_key *, uint64_t now,
+    const uint8_t *entries, size_t len, bool eof);
+bool listings_find(struct listings *, const struct listing_key *, uint64_t now,
+    uint8_t *entries, size_t *len, bool *eof);
+void listings_stats(struct listings *, struct listings_stats *);
 
 #endif

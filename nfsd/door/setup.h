@@ -12,7 +12,7 @@
 #include "handle/fhandle.h"
 #include "nfsd/door/cache.h"
 #include "nfsd/door/handle_cache.h"
-#include "nfsd/door/listings.h"
+#include "nfsd/door/list.h"
 #include "nfsd/roles/cred.h"
 
 #define DOOR_THREADS_MAX 63 /* file threads; with the loop 64 channels */

@@ -39,6 +39,7 @@ _Static_assert(OPS_LISTING_MAX >= LISTING_BYTES, "what is recalled fits");
 struct walk {
 	struct call_ctx *ctx;
 	struct door_obj *dir;
+	int fd; /* reads entries */
 	struct ops_scratch *scratch;
 	uint64_t cookie; /* behind which to go on */
 	bool plus;
@@ -82,9 +83,9 @@ probe(struct walk *w)
 	if (w->exact)
 		return NFS_OK;
 	w->at = UINT64_MAX; /* no cookie says so */
-	if (lseek(w->dir->fd, 0, SEEK_SET) == -1)
+	if (lseek(w->fd, 0, SEEK_SET) == -1)
 		return nfs_status(errno);
-	n = getdents64(w->dir->fd, w->scratch->dirents, PROBE_SIZE);
+	n = getdents64(w->fd, w->scratch->dirents, PROBE_SIZE);
 	if (n == -1)
 		return nfs_status(errno);
 	if (n > 0 && (uint64_t)first->d_off > w->ctx->limits->cookie_max)
@@ -105,7 +106,7 @@ seek(struct walk *w)
 	if (w->at == w->cookie << w->shift)
 		return NFS_OK;
 	w->at = w->cookie << w->shift;
-	if (lseek(w->dir->fd, (off_t)w->at, SEEK_SET) != -1)
+	if (lseek(w->fd, (off_t)w->at, SEEK_SET) != -1)
 		return NFS_OK;
 	return errno == EINVAL ? NFSERR_BAD_COOKIE : nfs_status(errno);
 }
@@ -240,7 +241,7 @@ collect(struct walk *w)
 		if (ask == 0)
 			ask = 1; /* tells the end, and nothing else */
 		at = w->scratch->dirents + w->used;
-		n = getdents64(w->dir->fd, at, ask);
+		n = getdents64(w->fd, at, ask);
 		if (n == -1 && errno == EINVAL && w->n > 0)
 			return; /* the next does not fit */
 		if (n == -1)
@@ -414,19 +415,24 @@ budget(const struct call_ctx *ctx, uint32_t count)
 static void
 ask_directory(struct walk *w, const struct door_list_ask *ask)
 {
+	struct door_list stream;
+
 	if (w->dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(w->ctx)) {
 		w->status = NFS_DEFERRED;
 		return;
 	}
-	w->status = door_list_open(w->ctx, w->dir, w->cookie);
-	w->at = w->dir->at;
+	w->status = door_list_open(w->ctx, w->dir, w->cookie, &stream);
+	w->fd = stream.fd;
+	w->at = stream.at;
 	if (w->status == NFS_OK)
 		list(w);
-	if (w->status != NFS_OK || !w->exact)
-		return;
-	if (!w->eof)
-		w->dir->resume = w->at;
-	door_list_remember(w->dir, ask, w->scratch->dirents, w->used, w->eof);
+	if (w->status == NFS_OK && w->exact) {
+		if (!w->eof)
+			stream.resume = w->at;
+		door_list_remember(w->dir, ask, w->scratch->dirents, w->used,
+		    w->eof);
+	}
+	door_list_close(&stream);
 }
 
 static void

@@ -25,16 +25,18 @@ find_folded(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_place *at, struct fh *fh, struct stat *st)
 {
 	const char *name = NULL;
-	struct door_obj list;
+	struct door_list list;
+	struct door_obj obj;
 
 	if (!dir->options->fold)
 		return NFSERR_NOENT;
 	if (door_must_defer(ctx))
 		return NFS_DEFERRED;
-	if (door_open(ctx, &at->dir, DOOR_DIR | DOOR_LIST, &list) == NFS_OK) {
-		if (door_list_open(ctx, &list, 0) == NFS_OK)
+	if (door_open(ctx, &at->dir, DOOR_DIR | DOOR_LIST, &obj) == NFS_OK) {
+		if (door_list_open(ctx, &obj, 0, &list) == NFS_OK)
 			name = ops_dir_find_folded(ctx, list.fd, at->name.str);
-		door_close(&list);
+		door_list_close(&list);
+		door_close(&obj);
 	}
 	return name == NULL ? NFSERR_NOENT :
 			      door_lookup(ctx, dir, name, fh, st);

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "nfsd/door/listings.h"
+#include "nfsd/door/list.h"
 #include "tap.h"
 
 #define NOW 500

@@ -259,10 +259,12 @@ portmapd_stop(void *arg)
 }
 
 static void
-portmapd_reload(void *arg UNUSED)
+portmapd_reload(void *arg)
 {
+	const struct portmapd *p = arg;
+
 	log_info("hangup: there is no file to read again, the table stays");
-	daemon_reloaded();
+	daemon_reloaded(&p->d);
 }
 
 static void
@@ -302,7 +304,7 @@ main(int argc, char *argv[])
 	daemon_detach(&p.d);
 	p.base = daemon_events();
 	serve_all(&p);
-	daemon_signals(p.base, &signals);
+	daemon_signals(p.base, &p.d, &signals);
 	lock_up(&p);
 	daemon_ready(p.base, &p.d);
 	if (event_base_dispatch(p.base) == -1)

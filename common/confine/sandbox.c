@@ -28,14 +28,6 @@ static const struct sandbox_limit base_limits[] = {
 	{ RLIMIT_MSGQUEUE, 0, "no message queues" },
 };
 
-static bool dies_with_parent;
-
-void
-sandbox_dies_with_parent(void)
-{
-	dies_with_parent = true;
-}
-
 void
 sandbox_set_root(struct sandbox *box, const char *mounts, const char *root)
 {
@@ -120,7 +112,8 @@ harden_process(struct sandbox *box)
 	    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == -1)
 		sandbox_missing(box, "mdwe", "needs Linux 6.3");
 	/* cleared by the change of user, so only now */
-	if (dies_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
+	if (box->policy->dies_with_parent &&
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
 		fatal("pdeathsig");
 }
 

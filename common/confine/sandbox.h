@@ -58,6 +58,7 @@ struct sandbox_policy {
 	bool serves; /* and what our transports need */
 	const struct sandbox_rule *rules;
 	size_t nrules;
+	bool dies_with_parent; /* every role; not a daemon of one process */
 	const struct sandbox_limit *limits;
 	size_t nlimits;
 	const int *caps; /* CAP_...; what is kept */
@@ -95,8 +96,6 @@ struct sandbox {
 /* For a parent, which keeps its rights: it holds the handle key, so no other
  * process may look into it, and no core file either. */
 void sandbox_hide_memory(void);
-/* Said by role.c: sandbox_enter() binds our life to the parent's. */
-void sandbox_dies_with_parent(void);
 /* Call as root (or what there is), before daemon_drop() but after entering a
  * jail, which may bring a user namespace. */
 void sandbox_begin(struct sandbox *, const struct sandbox_policy *,

@@ -25,13 +25,6 @@
 #include "process/daemon.h"
 #include "process/notify.h"
 
-#define EVENTS_MAX 8 /* signals and the watchdog; they live as long as we */
-
-static struct event *events[EVENTS_MAX];
-static size_t nevents;
-static bool detached;
-static int starter = -1; /* the process that waits for daemon_ready() */
-
 void
 daemon_identity(struct daemon *d)
 {
@@ -81,10 +74,11 @@ wait_for_ready(const struct daemon *d, int fd)
 }
 
 void
-daemon_detach(const struct daemon *d)
+daemon_detach(struct daemon *d)
 {
 	int fd[2], null;
 
+	d->starter = -1;
 	if (!d->foreground) {
 		if (pipe2(fd, O_CLOEXEC) == -1)
 			fatal("pipe");
@@ -98,11 +92,11 @@ daemon_detach(const struct daemon *d)
 			wait_for_ready(d, fd[0]);
 		}
 		close(fd[0]);
-		starter = fd[1];
+		d->starter = fd[1];
 		if (setsid() == -1)
 			fatal("setsid");
 		log_to_syslog();
-		detached = true;
+		d->detached = true;
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (null == -1)
 			fatal("/dev/null");
@@ -115,27 +109,24 @@ daemon_detach(const struct daemon *d)
 		fatal("/");
 	(void)umask(022);
 	sandbox_hide_memory();
-	notify_init();
-}
-
-bool
-daemon_is_detached(void)
-{
-	return detached;
+	notify_init(&d->notify);
 }
 
 static void
-keep(struct event *ev, const struct timeval *every)
+keep(struct daemon *d, struct event *ev, const struct timeval *every)
 {
-	if (ev == NULL || nevents == EVENTS_MAX || event_add(ev, every) == -1)
+	if (ev == NULL || d->nevents == DAEMON_EVENTS_MAX ||
+	    event_add(ev, every) == -1)
 		fatalx("events of the daemon: out of memory");
-	events[nevents++] = ev;
+	d->events[d->nevents++] = ev;
 }
 
 static void
-feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	notify_watchdog();
+	const struct daemon *d = arg;
+
+	notify_watchdog(&d->notify);
 }
 
 struct event_base *
@@ -151,22 +142,22 @@ daemon_events(void)
 }
 
 void
-daemon_ready(struct event_base *base, const struct daemon *d)
+daemon_ready(struct event_base *base, struct daemon *d)
 {
-	uint64_t usec = notify_watchdog_usec();
+	uint64_t usec = notify_watchdog_usec(&d->notify);
 	struct timeval every = { .tv_sec = (time_t)(usec / 1000000),
 		.tv_usec = (suseconds_t)(usec % 1000000) };
 
-	if (starter != -1) {
-		(void)!write(starter, "", 1);
-		close(starter);
-		starter = -1;
+	if (d->starter != -1) {
+		(void)!write(d->starter, "", 1);
+		close(d->starter);
+		d->starter = -1;
 	}
-	notify_ready();
+	notify_ready(&d->notify);
 	log_debug("%s is ready", d->name);
 	if (usec == 0)
 		return;
-	keep(event_new(base, -1, EV_PERSIST, feed_watchdog, NULL), &every);
+	keep(d, event_new(base, -1, EV_PERSIST, feed_watchdog, d), &every);
 }
 
 void
@@ -207,64 +198,58 @@ daemon_kill(pid_t pid, uid_t uid)
 static void
 on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	const struct daemon_signals *s = arg;
+	const struct daemon *d = arg;
 
-	notify_stopping();
-	s->stop(s->arg);
+	notify_stopping(&d->notify);
+	d->signals.stop(d->signals.arg);
 }
 
 static void
 on_reload(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	const struct daemon_signals *s = arg;
+	const struct daemon *d = arg;
 
-	notify_reloading();
-	s->reload(s->arg);
+	notify_reloading(&d->notify);
+	d->signals.reload(d->signals.arg);
 }
 
 void
-daemon_reloaded(void)
+daemon_reloaded(const struct daemon *d)
 {
-	notify_ready();
+	notify_ready(&d->notify);
 }
 
 static void
 on_stats(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	const struct daemon_signals *s = arg;
+	const struct daemon *d = arg;
 
-	s->stats(s->arg);
+	d->signals.stats(d->signals.arg);
 }
 
+/* run NULL: the signal is ignored. */
 static void
-watch_signal(struct event_base *base, int number, event_callback_fn run,
-    void *arg)
+watch_signal(struct event_base *base, struct daemon *d, int number,
+    event_callback_fn run)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	if (run == NULL) {
+	if (run == NULL)
 		(void)sigaction(number, &ignore, NULL);
-		return;
-	}
-	keep(evsignal_new(base, number, run, arg), NULL);
+	else
+		keep(d, evsignal_new(base, number, run, d), NULL);
 }
 
 void
-daemon_signals(struct event_base *base, const struct daemon_signals *s)
+daemon_signals(struct event_base *base, struct daemon *d,
+    const struct daemon_signals *s)
 {
-	/* libevent wants a pointer it may write through; we do not */
-	union {
-		const struct daemon_signals *in;
-		void *out;
-	} arg = { .in = s };
-
-	watch_signal(base, SIGPIPE, NULL, NULL);
-	watch_signal(base, SIGTERM, s->stop != NULL ? on_stop : NULL, arg.out);
-	watch_signal(base, SIGINT, s->stop != NULL ? on_stop : NULL, arg.out);
-	watch_signal(base, SIGHUP, s->reload != NULL ? on_reload : NULL,
-	    arg.out);
-	watch_signal(base, SIGUSR1, s->stats != NULL ? on_stats : NULL,
-	    arg.out);
+	d->signals = *s;
+	watch_signal(base, d, SIGPIPE, NULL);
+	watch_signal(base, d, SIGTERM, s->stop != NULL ? on_stop : NULL);
+	watch_signal(base, d, SIGINT, s->stop != NULL ? on_stop : NULL);
+	watch_signal(base, d, SIGHUP, s->reload != NULL ? on_reload : NULL);
+	watch_signal(base, d, SIGUSR1, s->stats != NULL ? on_stats : NULL);
 }
 
 size_t

@@ -16,12 +16,9 @@
 #include "base/clock.h"
 #include "process/notify.h"
 
-static int notify_fd = -1;
-static uint64_t watchdog_usec;
-
 /* A manager may name another process as the one to be watched. */
 static void
-read_watchdog(void)
+read_watchdog(struct notify *n)
 {
 	const char *usec = getenv("WATCHDOG_USEC");
 	const char *pid = getenv("WATCHDOG_PID");
@@ -29,29 +26,30 @@ read_watchdog(void)
 	if (usec == NULL)
 		return;
 	if (pid == NULL || strtoll(pid, NULL, 10) == (long long)getpid())
-		watchdog_usec = strtoull(usec, NULL, 10);
+		n->watchdog_usec = strtoull(usec, NULL, 10);
 }
 
 void
-notify_init(void)
+notify_init(struct notify *n)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	const char *path = getenv("NOTIFY_SOCKET");
 	size_t len = path != NULL ? strlen(path) : 0;
 
-	read_watchdog();
+	*n = (struct notify){ .fd = -1 };
+	read_watchdog(n);
 	if (len > 1 && len < sizeof(sun.sun_path) &&
 	    (path[0] == '/' || path[0] == '@')) {
 		memcpy(sun.sun_path, path, len);
 		if (path[0] == '@') /* abstract: no terminator counts */
 			sun.sun_path[0] = '\0';
-		notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		if (notify_fd != -1 &&
-		    connect(notify_fd, (struct sockaddr *)&sun,
+		n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (n->fd != -1 &&
+		    connect(n->fd, (struct sockaddr *)&sun,
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 			    len)) == -1) {
-			close(notify_fd);
-			notify_fd = -1;
+			close(n->fd);
+			n->fd = -1;
 		}
 	}
 	(void)unsetenv("NOTIFY_SOCKET");
@@ -61,44 +59,44 @@ notify_init(void)
 
 /* The manager's fault is not ours: a failed message changes nothing. */
 static void
-tell(const char *text)
+tell(const struct notify *n, const char *text)
 {
-	if (notify_fd != -1)
-		(void)!write(notify_fd, text, strlen(text));
+	if (n->fd != -1)
+		(void)!write(n->fd, text, strlen(text));
 }
 
 void
-notify_ready(void)
+notify_ready(const struct notify *n)
 {
-	tell("READY=1");
+	tell(n, "READY=1");
 }
 
 /* Type=notify-reload matches this against its own request by the clock. */
 void
-notify_reloading(void)
+notify_reloading(const struct notify *n)
 {
 	char text[96];
 
 	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%ju",
 	    (uintmax_t)(clock_ns() / 1000));
-	tell(text);
+	tell(n, text);
 }
 
 void
-notify_stopping(void)
+notify_stopping(const struct notify *n)
 {
-	tell("STOPPING=1");
+	tell(n, "STOPPING=1");
 }
 
 void
-notify_watchdog(void)
+notify_watchdog(const struct notify *n)
 {
-	tell("WATCHDOG=1");
+	tell(n, "WATCHDOG=1");
 }
 
 uint64_t
-notify_watchdog_usec(void)
+notify_watchdog_usec(const struct notify *n)
 {
 	/* half of what is allowed, as sd_watchdog_enabled(3) advises */
-	return watchdog_usec / 2;
+	return n->watchdog_usec / 2;
 }

@@ -10,13 +10,18 @@
 
 #include <stdint.h>
 
+struct notify {
+	int fd; /* connected; -1: no service manager */
+	uint64_t watchdog_usec; /* 0: it does not watch us */
+};
+
 /* Reads and removes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. */
-void notify_init(void);
-void notify_ready(void);
-void notify_reloading(void);
-void notify_stopping(void);
-void notify_watchdog(void);
+void notify_init(struct notify *);
+void notify_ready(const struct notify *);
+void notify_reloading(const struct notify *);
+void notify_stopping(const struct notify *);
+void notify_watchdog(const struct notify *);
 /* How often to call notify_watchdog(); 0: not asked for. */
-uint64_t notify_watchdog_usec(void);
+uint64_t notify_watchdog_usec(const struct notify *);
 
 #endif

@@ -325,7 +325,9 @@ daemon_options(struct daemon *d, const struct daemon_spec *spec, int argc,
 		.port = spec->port,
 		.socket = "/run/tern/portmap.sock",
 		.exports_file = "/etc/exports",
-		.key_file = "/var/lib/tern/handle.key" };
+		.key_file = "/var/lib/tern/handle.key",
+		.starter = -1,
+		.notify = { .fd = -1 } };
 	add_rows(&o, shared_options, nitems(shared_options), d);
 	if (spec->has_exports)
 		add_rows(&o, exports_options, nitems(exports_options), d);

@@ -24,13 +24,13 @@ run_late(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 			    role_name(r->roles[i]), (int)role_pid(r->roles[i]),
 			    RELOAD_SECONDS);
 	r->late = true;
-	daemon_reloaded();
+	daemon_reloaded(r->d);
 }
 
 void
-reload_init(struct reload *r, struct event_base *base)
+reload_init(struct reload *r, struct event_base *base, const struct daemon *d)
 {
-	*r = (struct reload){ .timer = evtimer_new(base, run_late, r) };
+	*r = (struct reload){ .d = d, .timer = evtimer_new(base, run_late, r) };
 	if (r->timer == NULL)
 		fatalx("timer: out of memory");
 }
@@ -75,7 +75,7 @@ reload_check(struct reload *r)
 	r->late = false;
 	if (event_pending(r->timer, EV_TIMEOUT, NULL)) {
 		(void)event_del(r->timer);
-		daemon_reloaded();
+		daemon_reloaded(r->d);
 	}
 	return true;
 }

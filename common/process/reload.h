@@ -20,16 +20,19 @@
 
 struct event;
 struct event_base;
+struct daemon;
 struct role_child;
 
 struct reload {
+	const struct daemon *d;
 	struct role_child *roles[RELOAD_ROLES_MAX];
 	size_t n;
 	struct event *timer; /* pending while READY=1 is owed */
 	bool late; /* READY=1 was said although a role was not current */
 };
 
-void reload_init(struct reload *, struct event_base *);
+/* The daemon is borrowed for good. */
+void reload_init(struct reload *, struct event_base *, const struct daemon *);
 void reload_free(struct reload *);
 /* One more role to wait for; borrowed. */
 void reload_add(struct reload *, struct role_child *);

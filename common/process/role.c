@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "confine/sandbox.h"
 #include "process/daemon.h"
 #include "process/role.h"
 #include "process/role_exec.h"
@@ -92,7 +91,6 @@ become(struct role *role, char *argv[])
 	if (number(argv[ARG_SYSLOG], 1) == 1)
 		log_to_syslog();
 	ignore_signals();
-	sandbox_dies_with_parent();
 }
 
 void
@@ -134,8 +132,8 @@ lift_fds(int *fds, size_t n)
 }
 
 void
-role_exec(const char *name, unsigned int index, int channel, const int *fds,
-    size_t nfds)
+role_exec(const struct daemon *d, const struct role_spec *spec, int channel,
+    const int *fds, size_t nfds)
 {
 	char flag[] = ROLE_FLAG, role[32], place[16], mask[ROLE_FDS_MAX + 2];
 	char syslog[2], verbose[16], program[64];
@@ -147,18 +145,18 @@ role_exec(const char *name, unsigned int index, int channel, const int *fds,
 	all[0] = channel;
 	memcpy(all + 1, fds, nfds * sizeof(int));
 	if (!lift_fds(all, nfds + 1))
-		fatal("descriptors of %s", name);
+		fatal("descriptors of %s", spec->name);
 	for (i = 0; i <= nfds; i++) {
 		mask[i] = all[i] == -1 ? '-' : 'f';
 		if (all[i] != -1 && dup2(all[i], to++) == -1)
-			fatal("descriptors of %s", name);
+			fatal("descriptors of %s", spec->name);
 	}
 	mask[i] = '\0';
 	(void)close_range((unsigned int)to, ~0U, 0);
 	(void)snprintf(program, sizeof(program), "%s", getprogname());
-	(void)snprintf(role, sizeof(role), "%s", name);
-	(void)snprintf(place, sizeof(place), "%u", index);
-	(void)snprintf(syslog, sizeof(syslog), "%d", daemon_is_detached());
+	(void)snprintf(role, sizeof(role), "%s", spec->name);
+	(void)snprintf(place, sizeof(place), "%u", spec->index);
+	(void)snprintf(syslog, sizeof(syslog), "%d", d->detached);
 	(void)snprintf(verbose, sizeof(verbose), "%d", log_verbose());
 	(void)execv("/proc/self/exe", argv);
 	fatal("/proc/self/exe");

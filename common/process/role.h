@@ -25,6 +25,7 @@
 #define ROLE_GOOD_SECONDS  20 /* lived this long: backoff starts anew */
 
 struct event_base;
+struct daemon;
 struct role_child;
 
 /* What a role finds when it starts. */
@@ -69,9 +70,10 @@ struct role_spec {
 /*
  * Starts the role and keeps it running; this process is titled "parent". A role
  * that ends before role_is_ready() was said for the first time is fatal: the
- * daemon did not start.
+ * daemon did not start. The role logs where the daemon logs.
  */
-struct role_child *role_start(struct event_base *, const struct role_spec *);
+struct role_child *role_start(struct event_base *, const struct daemon *,
+    const struct role_spec *);
 /* What the role will run as: needed to kill it. For the started callback. */
 void role_becomes(struct role_child *, uid_t);
 /* The role said it serves. Who says it twice in a life is killed. */

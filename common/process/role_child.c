@@ -28,6 +28,7 @@
 
 struct role_child {
 	struct event_base *base;
+	const struct daemon *d;
 	const struct role_spec *spec;
 	pid_t pid; /* 0: not running */
 	int channel; /* -1: not running */
@@ -181,7 +182,7 @@ launch(struct role_child *c)
 	if (c->pid == -1)
 		fatal("%s: fork", spec->name);
 	if (c->pid == 0)
-		role_exec(spec->name, spec->index, pair[1], fds, nfds);
+		role_exec(c->d, spec, pair[1], fds, nfds);
 	close(pair[1]);
 	c->pidfd = pidfd_open(c->pid, 0);
 	if (c->pidfd == -1)
@@ -200,7 +201,8 @@ launch(struct role_child *c)
 }
 
 struct role_child *
-role_start(struct event_base *base, const struct role_spec *spec)
+role_start(struct event_base *base, const struct daemon *d,
+    const struct role_spec *spec)
 {
 	struct role_child *c = calloc(1, sizeof(*c));
 
@@ -208,6 +210,7 @@ role_start(struct event_base *base, const struct role_spec *spec)
 		fatal("%s", spec->name);
 	setproctitle("parent"); /* not before the command line was read */
 	c->base = base;
+	c->d = d;
 	c->spec = spec;
 	c->channel = c->pidfd = -1;
 	c->on_restart = evtimer_new(base, run_restart, c);

@@ -11,8 +11,11 @@
 
 #include "base/util.h"
 
+struct daemon;
+struct role_spec;
+
 /* Executes this binary as a role with these descriptors and no others. */
-void role_exec(const char *name, unsigned int index, int channel,
+void role_exec(const struct daemon *, const struct role_spec *, int channel,
     const int *fds, size_t nfds) NO_RETURN;
 
 #endif

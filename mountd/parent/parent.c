@@ -306,7 +306,7 @@ prepare(struct parent *p)
 	daemon_detach(&p->m->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
 	p->base = daemon_events();
-	reload_init(&p->reload, p->base);
+	reload_init(&p->reload, p->base, &p->m->d);
 }
 
 int
@@ -327,9 +327,9 @@ mountd_parent(struct mountd *m)
 	p.m = m;
 	prepare(&p);
 	prepare_registration(&p);
-	p.worker = role_start(p.base, &worker);
+	p.worker = role_start(p.base, &m->d, &worker);
 	reload_add(&p.reload, p.worker);
-	daemon_signals(p.base, &signals);
+	daemon_signals(p.base, &m->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
 	role_free(p.worker);

@@ -67,6 +67,7 @@ static const struct sandbox_policy policy = {
 	.calls = permitted,
 	.ncalls = nitems(permitted),
 	.serves = true,
+	.dies_with_parent = true,
 	.rules = rules,
 	.nrules = nitems(rules),
 };

@@ -211,6 +211,7 @@ make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
 	*policy = (struct sandbox_policy){ .role = "broker",
 		.calls = calls,
 		.ncalls = nitems(calls),
+		.dies_with_parent = true,
 		.no_landlock = true };
 	nfsd_mode_rules(policy, setup->mode);
 	if (setup->rootless)

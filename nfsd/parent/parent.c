@@ -348,7 +348,7 @@ prepare(struct parent *p)
 	p->n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
 	(void)choose_mode(p);
 	p->base = daemon_events();
-	reload_init(&p->reload, p->base);
+	reload_init(&p->reload, p->base, &p->n->d);
 	parent_stats_start(&p->stats, p->base, p->n);
 }
 
@@ -357,7 +357,7 @@ start_roles(struct parent *p, const struct role_spec *broker)
 {
 	unsigned int i;
 
-	p->broker = role_start(p->base, broker);
+	p->broker = role_start(p->base, &p->n->d, broker);
 	reload_add(&p->reload, p->broker);
 	for (i = 0; i < p->n->setup.workers; i++) {
 		p->worker_specs[i] = (struct role_spec){ .name = "worker",
@@ -367,7 +367,8 @@ start_roles(struct parent *p, const struct role_spec *broker)
 			.ended = ended,
 			.messages = &worker_table,
 			.arg = p };
-		p->workers[i] = role_start(p->base, &p->worker_specs[i]);
+		p->workers[i] =
+		    role_start(p->base, &p->n->d, &p->worker_specs[i]);
 		reload_add(&p->reload, p->workers[i]);
 	}
 }
@@ -389,7 +390,7 @@ nfsd_parent(struct nfsd *n)
 	prepare(&p);
 	prepare_registration(&p);
 	start_roles(&p, &broker);
-	daemon_signals(p.base, &signals);
+	daemon_signals(p.base, &n->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
 	for (i = 0; i < n->setup.workers; i++)

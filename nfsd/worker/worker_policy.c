@@ -81,6 +81,7 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->calls = calls;
 	policy->ncalls = nitems(calls);
 	policy->serves = true;
+	policy->dies_with_parent = true;
 	nfsd_mode_rules(policy, setup->mode);
 	policy->caps = modes[setup->mode].caps;
 	policy->ncaps = modes[setup->mode].ncaps;

@@ -399,17 +399,17 @@ test_manager(void)
 
 	d.foreground = true;
 	daemon_detach(&d);
-	ok(!daemon_is_detached() && getenv("NOTIFY_SOCKET") == NULL,
+	ok(!d.detached && getenv("NOTIFY_SOCKET") == NULL,
 	    "-d stays in the foreground");
 	base = event_base_new();
-	daemon_signals(base, &signals);
+	daemon_signals(base, &d, &signals);
 	daemon_ready(base, &d);
 	is(heard(fd), "READY=1", "tells the service manager that it is ready");
 	(void)event_base_loop(base, EVLOOP_ONCE);
 	is(heard(fd), "WATCHDOG=1", "and that it lives");
 	send_signal(SIGHUP);
 	like(heard_other(fd), "^RELOADING=1", "tells it of a reload");
-	daemon_reloaded();
+	daemon_reloaded(&d);
 	is(heard_other(fd), "READY=1", "and of its end, not before");
 	send_signal(SIGUSR1);
 	send_signal(SIGTERM);
@@ -431,7 +431,7 @@ detach_good(void *arg UNUSED)
 	b = event_base_new();
 	daemon_ready(b, &d);
 	event_base_free(b);
-	_exit(daemon_is_detached() ? 0 : 1);
+	_exit(d.detached ? 0 : 1);
 }
 
 static void

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "process/daemon.h"
 #include "process/role.h"
 #include "tap.h"
 
@@ -44,6 +45,7 @@ struct report {
 	int stray; /* open beyond what was inherited */
 };
 
+static const struct daemon d = { .name = "test_role" };
 static struct event_base *base;
 static struct report got;
 static int readies;
@@ -278,18 +280,18 @@ main(int argc, char *argv[])
 	file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	spec.arg = &file;
 	base = event_base_new();
-	test_life(role_start(base, &spec), file);
+	test_life(role_start(base, &d, &spec), file);
 	event_base_free(base);
 
 	base = event_base_new();
 	readies = 0;
 	spec.index = 0;
-	test_current(role_start(base, &spec));
-	test_end(role_start(base, &spec));
+	test_current(role_start(base, &d, &spec));
+	test_end(role_start(base, &d, &spec));
 	dies_ok(
 	    {
 		    event_reinit(base);
-		    (void)role_start(base, &dead);
+		    (void)role_start(base, &d, &dead);
 		    happen();
 	    },
 	    "a role that never gets ready is fatal");

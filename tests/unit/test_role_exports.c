@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "process/daemon.h"
 #include "process/role_exports.h"
 #include "tap.h"
 
@@ -40,6 +41,7 @@ struct report {
 };
 
 static char dir[] = "/tmp/tern-role.XXXXXX";
+static const struct daemon d = { .name = "test_role_exports" };
 static struct event_base *base;
 static struct report got;
 static int reports;
@@ -178,7 +180,7 @@ test_both_ends(void)
 		.path = "/inside",
 		.root = jail_root(jail, list[7].path) };
 	base = event_base_new();
-	child = role_start(base, &spec);
+	child = role_start(base, &d, &spec);
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	role_exports_send(child, &file, jail, &subs);
 	wait_report();

@@ -221,10 +221,11 @@ try_landlock_below(void)
 static void
 try_bits(void)
 {
+	struct sandbox_policy p = policy;
 	int bits, dumpable, parent = 0;
 
-	sandbox_dies_with_parent();
-	enter(&policy, true);
+	p.dies_with_parent = true;
+	enter(&p, true);
 	bits = prctl(PR_GET_SECUREBITS);
 	dumpable = prctl(PR_GET_DUMPABLE);
 	(void)prctl(PR_GET_PDEATHSIG, &parent);

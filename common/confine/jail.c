@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is mounted, and the descriptors of it. The work is done by a child
- * (jail_build.c) that is given a few seconds for each path: an export on a dead
- * file server is left out, not waited for.
+ * The state of the jail: which exports are mounted, and a descriptor of each
+ * root. A short-lived child (jail_build.c) mounts and unmounts, so the parent
+ * never changes its own namespaces. The child has JAIL_WAIT_MS for each path.
+ * An export on a dead file server is then left out.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/stat.h>
@@ -26,7 +27,7 @@
 
 #define JAIL_WAIT_MS 10000 /* for one path */
 
-/* One export: in the tree when root is not -1. */
+/* One export. root -1: it is not in the jail. */
 struct jail_entry {
 	char *path;
 	bool read_only;
@@ -44,11 +45,11 @@ struct jail {
 	bool needs_restart;
 };
 
-/* How one run of the child went. */
+/* What one run of the child reported. */
 struct jail_result {
 	int spaces[2];
 	int *roots; /* per plan->add */
-	int error; /* no mounts at all: why */
+	int error; /* errno of JAIL_SAY_FAILED */
 	bool done;
 };
 
@@ -64,7 +65,7 @@ static void *
 must(void *memory)
 {
 	if (memory == NULL)
-		fatal("jail");
+		fatal("jail: out of memory");
 	return memory;
 }
 
@@ -73,14 +74,15 @@ log_absent(const char *path, int error)
 {
 	if (error == ELOOP)
 		log_warnx("export %s: not served: a user's symbolic link in it "
-			  "leads to what is not his (export that path)",
+			  "leads to another user's directory (export that "
+			  "directory)",
 		    path);
 	else
-		log_warnx("export %s: not served: %s (reload when it is there)",
+		log_warnx("export %s: not served: %s (correct this and reload)",
 		    path, strerror(error));
 }
 
-/* One message of the child. Returns false when it was the last. */
+/* Stores one message of the child in r. Returns false if it was the last. */
 static bool
 take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
     const struct jail_word *word, int fds[2], size_t nfds)
@@ -103,8 +105,8 @@ take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
 }
 
 /*
- * Listens until the child is through. Returns the index of a path that did not
- * answer in time, or -1.
+ * Reads the child's messages until the last one. Returns the index of a path
+ * that did not answer in time, or -1. If the child dies, r->done stays false.
  */
 static ssize_t
 hear(const struct jail_plan *plan, int fd, struct jail_result *r)
@@ -122,7 +124,7 @@ hear(const struct jail_plan *plan, int fd, struct jail_result *r)
 		nfds = 2;
 		if (ipc_receive(fd, &type, &word, sizeof(word), fds, &nfds) !=
 		    (ssize_t)sizeof(word))
-			return -1; /* it died: not done */
+			return -1;
 		if (type == JAIL_SAY_TRYING)
 			trying = (ssize_t)word.which;
 		else if (!take_word(plan, r, type, &word, fds, nfds))
@@ -144,19 +146,19 @@ clear_result(struct jail_result *r, size_t n)
 }
 
 /*
- * There is no child. At start that is the end, as less protection would be the
- * price of going on; later the exports stay as they are.
+ * The child could not be started. At start this is fatal: going on would mean
+ * less protection. On a reload the exports stay as they are.
  */
 static ssize_t
 give_up(const struct jail_plan *plan, struct jail_result *r)
 {
 	if (plan->mount_space == -1)
-		fatal("jail");
+		fatal("jail: cannot start the process that builds it");
 	r->error = errno;
 	return -1;
 }
 
-/* Runs the child once. Same return as hear(). */
+/* Runs the child once. Returns as hear() does. */
 static ssize_t
 run_once(struct jail_plan *plan, struct jail_result *r)
 {
@@ -182,12 +184,15 @@ run_once(struct jail_plan *plan, struct jail_result *r)
 	stuck = hear(plan, pair[0], r);
 	close(pair[0]);
 	(void)kill(pid, SIGKILL);
-	/* one that hangs in a dead file system is reaped when it can be */
+	/* a child that hangs in a dead filesystem cannot be reaped yet */
 	(void)waitpid(pid, NULL, stuck == -1 ? 0 : WNOHANG);
 	return stuck;
 }
 
-/* Runs the child, leaving out what does not answer. 0 or -1 with errno. */
+/*
+ * Runs the child until every path has answered or is left out. Returns 0, or
+ * -1 with errno.
+ */
 static int
 run(struct jail_plan *plan, struct jail_result *r)
 {
@@ -202,7 +207,8 @@ run(struct jail_plan *plan, struct jail_result *r)
 		r->roots[i] = -1;
 	plan->skip = skip;
 	while ((stuck = run_once(plan, r)) != -1) {
-		log_warnx("export %s: not served: no answer for %d s",
+		log_warnx("export %s: not served: no answer for %d s (is its "
+			  "file server down? reload when it is back)",
 		    plan->add[stuck].path, JAIL_WAIT_MS / 1000);
 		skip[stuck] = true;
 	}
@@ -216,7 +222,7 @@ run(struct jail_plan *plan, struct jail_result *r)
 	return -1;
 }
 
-/* Roots without mounts: plain descriptors. */
+/* Opens the exports' roots where they are, for a jail without mounts. */
 static void
 open_plain(const struct jail_export *list, size_t n, int *roots)
 {
@@ -230,14 +236,14 @@ open_plain(const struct jail_export *list, size_t n, int *roots)
 			continue;
 		}
 		fd = openat(roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd != -1) { /* as jail_mount_open() */
+		if (fd != -1) { /* see jail_mount_open() */
 			close(roots[i]);
 			roots[i] = fd;
 		}
 	}
 }
 
-/* The deepest directory that holds every export. */
+/* Opens the deepest directory that holds every export. */
 static int
 open_common(const struct jail_export *list, size_t n)
 {
@@ -286,7 +292,10 @@ free_entries(struct jail_entry *e, size_t n)
 	free(e);
 }
 
-/* No mounts: descriptors, and a chroot if that narrows anything. */
+/*
+ * Makes the jail of descriptors only. If one directory other than / holds all
+ * exports, the roles also get a chroot to it.
+ */
 static void
 fall_back(struct jail *jail, const struct jail_export *list, size_t n,
     const int *roots, bool rootless)
@@ -331,8 +340,9 @@ jail_new(const struct jail_export *list, size_t n, bool rootless)
 		free(r.roots);
 		return jail;
 	}
-	log_warn("jail: no mounts of our own: a directory that a local user "
-		 "moves out of an export leads out of it");
+	log_warn("jail: no private mounts: a directory that a local user moves "
+		 "out of an export leads clients out of it (permit mounts or "
+		 "user namespaces)");
 	r.roots = must(calloc(n + 1, sizeof(*r.roots)));
 	open_plain(list, n, r.roots);
 	fall_back(jail, list, n, r.roots, rootless);
@@ -368,16 +378,19 @@ same(const struct jail_entry *e, const struct jail_export *x)
 	    e->mount == x->mount;
 }
 
-/* What an update has to do. */
+/* The difference between the mounted list and the new one. */
 struct jail_change {
-	struct jail_export *add; /* sorted, as the list it is taken from */
-	size_t *place; /* of each in the new list */
+	struct jail_export *add; /* sorted by path */
+	size_t *place; /* index of each in the new list */
 	size_t nadd;
 	const char **remove;
 	size_t nremove;
 };
 
-/* Does any path in this change lie above? Then what is below moves too. */
+/*
+ * Does the change mount or unmount a directory above path? Then path must be
+ * mounted again.
+ */
 static bool
 is_shaken(const struct jail_change *c, const char *path)
 {
@@ -393,8 +406,8 @@ is_shaken(const struct jail_change *c, const char *path)
 }
 
 /*
- * Both lists are sorted, so what holds a nested export is settled before it.
- * Removed paths that vanish altogether are found first.
+ * Fills in c. First come the paths that are not in the new list. Both lists are
+ * sorted, so an export is compared before the exports nested in it.
  */
 static void
 compare(const struct jail *jail, const struct jail_export *list, size_t n,
@@ -424,7 +437,7 @@ compare(const struct jail *jail, const struct jail_export *list, size_t n,
 	}
 }
 
-/* Takes the new list; what stays keeps its descriptor. */
+/* Replaces the jail's list. An export that stays keeps its descriptor. */
 static void
 swap(struct jail *jail, const struct jail_export *list, size_t n,
     const struct jail_change *c, const int *roots)
@@ -476,7 +489,8 @@ jail_update(struct jail *jail, const struct jail_export *list, size_t n)
 		jail->needs_restart = c.nadd > 0 && jail->kind != JAIL_MOUNTS;
 		free(r.roots);
 	} else
-		log_warn("jail: cannot change the exports' mounts");
+		log_warn("jail: cannot change the exports' mounts: the old "
+			 "exports stay");
 	free(c.add);
 	free(c.place);
 	free(c.remove);

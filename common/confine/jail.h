@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The file tree the roles see: a small read-only tmpfs with every export
- * bind-mounted at its own path (nosuid, nodev, noexec, nosymfollow; ro when
- * no client may write), in a mount namespace of its own that holds nothing
- * else. A directory moved out of an export by a local user does not lead out of
- * it, as it would with a bare chroot. Made and changed by short-lived children,
- * so the parent itself stays where the configuration is.
+ * The jail: the only file tree that the roles see. It is a small read-only
+ * tmpfs in a mount namespace of its own. Every export is bind-mounted there at
+ * its own path (nosuid, nodev, noexec, nosymfollow; ro if no client may
+ * write). If a local user moves a directory out of an export, it does not lead
+ * a client out, as it would in a bare chroot. Short-lived children make and
+ * change the jail, so the parent keeps its own view of the files.
  *
- * Without the right to mount: a plain user gets the same tree through a user
- * namespace (roles then use only the descriptors, their root stays); else a
- * bare chroot; else nothing. Roles need not care: they get jail_fd() among
- * their inherited descriptors and the exports' roots by message.
+ * A plain user gets the same tree through a user namespace. The roles then use
+ * only the descriptors and keep their root. If mounting is not permitted, root
+ * uses a bare chroot. If that is not permitted either, there is no jail.
+ * In each case a role inherits jail_fd() and gets the exports' roots by
+ * message.
  * Runs in: mountd parent, nfsd parent; jail_enter in the roles and portmapd.
  */
 #ifndef CONFINE_JAIL_H
@@ -27,37 +28,39 @@ struct jail;
 struct jail_export {
 	const char *path; /* absolute and clean, no "..", borrowed */
 	bool read_only; /* no client may write */
-	uint64_t mount; /* what it lies on; another than before: mounted anew */
+	uint64_t mount; /* its mount; if it changes, the export is remounted */
 };
 
 enum jail_kind {
-	JAIL_NONE, /* descriptors of the exports and nothing else */
+	JAIL_NONE, /* only descriptors of the exports */
 	JAIL_CHROOT, /* bare chroot */
 	JAIL_USER, /* mounts in a user namespace, root unchanged */
-	JAIL_MOUNTS /* as it should be */
+	JAIL_MOUNTS /* mounts in a mount namespace, which is entered */
 };
 
 /*
- * list is sorted by path. Never NULL: what could not be had is said in the
- * log, once, and in jail_kind(). A path that does not exist is left out with
- * a warning and tried again by jail_update().
+ * Makes the jail of this list, which is sorted by path. Never returns NULL: if
+ * mounting is not permitted, it logs one warning and jail_kind() tells. A path
+ * that does not exist is left out with a warning; jail_update() tries it again.
  */
 struct jail *jail_new(const struct jail_export *list, size_t n, bool rootless);
 /*
- * Makes the tree hold exactly this list. Exports in both lists keep their
- * mount. 0, or -1: a short-lived child failed; the tree is as it was before.
+ * Makes the jail hold exactly this list. Exports in both lists keep their
+ * mount. Returns 0, or -1 if a child failed; the jail is then unchanged.
  */
 int jail_update(struct jail *, const struct jail_export *list, size_t n);
-/* Has the set of paths grown beyond what running roles can reach (chroot,
- * Landlock without a jail)? Then they must be started again. */
+/*
+ * Did the last update add paths that running roles cannot reach, because of a
+ * chroot or of Landlock without a jail? Then they must be restarted.
+ */
 bool jail_needs_restart(const struct jail *);
 /*
- * Descriptor of the export's root, borrowed from the jail until the
- * export is removed; -1: it is not there. For SCM_RIGHTS to the roles.
+ * Returns the descriptor of the export's root, to be sent to the roles, or -1
+ * if the export is absent. The jail owns it and closes it with the export.
  */
 int jail_root(const struct jail *, const char *path);
 enum jail_kind jail_kind(const struct jail *);
-/* For the roles' jail_enter(); borrowed, -1 for JAIL_NONE. */
+/* The descriptor for jail_enter(); the jail owns it. -1: nothing to enter. */
 int jail_fd(const struct jail *);
 void jail_free(struct jail *);
 
@@ -70,15 +73,17 @@ struct jail_view {
 };
 
 /*
- * In a role, before it drops anything and before it has threads: root and
- * working directory become the jail. fd -1: nothing to enter. Fatal when
- * entering fails.
+ * Makes the jail the root and working directory of a role. To be called before
+ * the role drops privileges and before it starts threads. fd -1: nothing to
+ * enter. Fatal if entering fails.
  */
 void jail_enter(struct jail_view *, int fd);
-/* With a single export the line at start names it; NULL: several. */
+/* Names the only export in the log line at start; NULL: there are several. */
 void jail_name_root(struct jail_view *, const char *only);
-/* For a process that needs no file at all: an empty read-only root, or dir
- * when it is not NULL (fatal when that is not there). See kind. */
+/*
+ * For a process that needs no exports: its root becomes an empty read-only
+ * directory, or dir if that is not NULL. Fatal if dir does not exist.
+ */
 void jail_enter_empty(struct jail_view *, const char *dir);
 
 #endif

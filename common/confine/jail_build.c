@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Makes or changes the tree of exports and ends. Sources are cloned while the
- * host's tree is our root; they are attached when the jail is, so that no
- * symbolic link in an export can say where.
+ * Makes or changes the jail and exits. Exports are cloned while the host's tree
+ * is the root. They are attached after the jail has become the root, so no
+ * symbolic link in an export can redirect a mount.
  * Runs in: short-lived children of mountd's and nfsd's parent.
  */
 #include <sys/mount.h>
@@ -34,7 +34,7 @@ fail(const struct jail_plan *plan)
 	_exit(1);
 }
 
-/* The namespaces, opened while /proc is still there. */
+/* Sends the namespaces; /proc is gone after the pivot. */
 static void
 tell_spaces(const struct jail_plan *plan)
 {
@@ -64,7 +64,7 @@ clone_all(const struct jail_plan *plan, int *trees)
 		trees[i] = jail_mount_clone(e->path, e->read_only);
 		if (trees[i] != -1)
 			continue;
-		/* not allowed here at all, or is it this path? */
+		/* these two concern every path, other errors only this one */
 		if (errno == EPERM || errno == ENOSYS)
 			fail(plan);
 		say(plan, JAIL_SAY_ABSENT, i, errno, NULL, 0);
@@ -93,7 +93,7 @@ attach_all(const struct jail_plan *plan, int *trees, int top)
 	}
 }
 
-/* A new namespace with the tmpfs as its root. Returns the writable top. */
+/* Enters a new namespace whose root is a tmpfs. Returns the writable root. */
 static int
 make_new(const struct jail_plan *plan, int *trees)
 {
@@ -111,8 +111,11 @@ make_new(const struct jail_plan *plan, int *trees)
 	return top;
 }
 
-/* Into the one that is there. What was mounted inside a removed export goes
- * with it; to unmount that again fails, and may. */
+/*
+ * Enters the existing namespace and unmounts the removed exports. Returns the
+ * writable root. An export nested in a removed one is unmounted with it, so a
+ * later umount2() of it may fail.
+ */
 static int
 change_old(const struct jail_plan *plan, int *trees)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Between jail.c, which keeps the state, and jail_build.c, the short-lived
- * child that makes or changes the tree. The child answers over an ipc socket:
- * namespaces once, then one message per step, then JAIL_SAY_DONE.
+ * child that makes or changes the jail. The child reports over an ipc socket:
+ * the namespaces once, then one message per step, then JAIL_SAY_DONE.
  * Runs in: mountd parent, nfsd parent and their short-lived children.
  */
 #ifndef CONFINE_JAIL_BUILD_H
@@ -17,10 +17,10 @@
 
 enum jail_say {
 	JAIL_SAY_SPACES, /* descriptors: mount namespace, user namespace */
-	JAIL_SAY_TRYING, /* which: about to look at this path */
-	JAIL_SAY_ROOT, /* which, descriptor: O_PATH of the export in the jail */
-	JAIL_SAY_ABSENT, /* which, error: this path cannot be had */
-	JAIL_SAY_FAILED, /* error: no mounts of our own here */
+	JAIL_SAY_TRYING, /* which: about to open this path */
+	JAIL_SAY_ROOT, /* which, descriptor: the export's root in the jail */
+	JAIL_SAY_ABSENT, /* which, error: this path cannot be mounted */
+	JAIL_SAY_FAILED, /* error: nothing can be mounted */
 	JAIL_SAY_DONE
 };
 
@@ -32,7 +32,7 @@ struct jail_word {
 
 struct jail_plan {
 	int channel;
-	bool user; /* through a user namespace */
+	bool user; /* use a user namespace */
 	int mount_space; /* -1: make a new one */
 	int user_space;
 	const struct jail_export *add; /* sorted by path */
@@ -42,6 +42,7 @@ struct jail_plan {
 	size_t nremove;
 };
 
+/* Runs in the child: carries out the plan, reports and exits. */
 void jail_build(const struct jail_plan *) NO_RETURN;
 
 #endif

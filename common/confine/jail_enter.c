@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The side of the process that goes in.
+ * Enters a jail. A process that cannot enter it exits. As a plain user, or if a
+ * container forbids chroot(2), it goes on without; the log line at start tells.
  * Runs in: the roles of mountd and nfsd; portmapd.
  */
 #include <sys/stat.h>
@@ -19,7 +20,7 @@
 #include "confine/jail_mount.h"
 
 #define JAIL_ABOVE "/run/tern"
-#define JAIL_EMPTY JAIL_ABOVE "/empty" /* when nothing may be mounted */
+#define JAIL_EMPTY JAIL_ABOVE "/empty" /* if mounting is not permitted */
 
 static void
 describe(struct jail_view *view, enum jail_kind kind, const char *root)
@@ -34,11 +35,11 @@ describe(struct jail_view *view, enum jail_kind kind, const char *root)
 	if (kind == JAIL_MOUNTS || kind == JAIL_CHROOT) {
 		view->top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (view->top == -1)
-			fatal("jail: root");
+			fatal("jail: cannot open the new root");
 	}
 }
 
-/* Where a descriptor leads, while /proc can still be seen. */
+/* Stores the path of a descriptor, "" if unknown. Needs /proc. */
 static void
 name_of(int fd, char *out, size_t size)
 {
@@ -57,13 +58,13 @@ enter_directory(struct jail_view *view, int fd)
 
 	name_of(fd, name, sizeof(name));
 	if (fchdir(fd) == -1)
-		fatal("%s", name);
+		fatal("jail: cannot enter %s", name);
 	if (chroot(".") == 0)
 		describe(view, JAIL_CHROOT, name);
 	else if (errno == EPERM) /* a container without CAP_SYS_CHROOT */
 		describe(view, JAIL_NONE, "none");
 	else
-		fatal("chroot %s", name);
+		fatal("jail: cannot chroot to %s", name);
 }
 
 void
@@ -76,7 +77,7 @@ jail_enter(struct jail_view *view, int fd)
 		return;
 	}
 	if (fstatfs(fd, &fs) == -1)
-		fatal("jail");
+		fatal("jail: cannot look at its descriptor");
 	if (fs.f_type != NSFS_MAGIC)
 		enter_directory(view, fd);
 	else if (setns(fd, CLONE_NEWNS) == 0)
@@ -95,7 +96,7 @@ jail_name_root(struct jail_view *view, const char *only)
 		(void)snprintf(view->root, sizeof(view->root), "%s", only);
 }
 
-/* A root of our own in a mount namespace of our own. */
+/* Enters a new mount namespace whose root is dir or empty. 0 or -1. */
 static int
 enter_own(const char *dir)
 {
@@ -123,14 +124,14 @@ jail_enter_empty(struct jail_view *view, const char *dir)
 		describe(view, JAIL_MOUNTS, dir != NULL ? dir : "empty");
 		return;
 	}
-	log_debug("jail: no mounts of our own: %s", strerror(errno));
+	log_debug("jail: no private mounts: %s", strerror(errno));
 	if (dir == NULL) {
 		(void)mkdir(JAIL_ABOVE, 0755);
 		(void)mkdir(JAIL_EMPTY, 0555);
 	}
 	fd = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1 && dir != NULL)
-		fatal("%s", dir);
+		fatal("jail: cannot open %s", dir);
 	if (fd != -1 && fchdir(fd) == 0 && chroot(".") == 0)
 		describe(view, JAIL_CHROOT, where);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Trees are cloned and given their flags while detached, so that there is no
- * moment at which they are visible without them.
+ * The jail's mounts. A tree gets its flags while it is detached, so it is never
+ * visible without them.
  * Runs in: short-lived children of a parent; portmapd at its start.
  */
 #include <sys/mount.h>
@@ -75,7 +75,7 @@ jail_mount_clone(const char *path, bool read_only)
 		return -1;
 	tree = open_tree(fd, "", flags);
 	if (tree == -1 && errno == EINVAL) {
-		/* a user namespace may not look below what root mounted */
+		/* a user namespace may not uncover what a mount hides */
 		submounts = true;
 		tree = open_tree(fd, "", flags | AT_RECURSIVE);
 	}
@@ -113,7 +113,7 @@ jail_mount_unshare(void)
 	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* pivot_root(2): old root on top of the new one, then away with it. */
+/* As pivot_root(2) describes: stack the old root on the new one, detach it. */
 int
 jail_mount_pivot(int tree)
 {
@@ -153,7 +153,7 @@ jail_mount_attach(int tree, int top, const char *path)
 {
 	struct stat st;
 
-	/* a nested export's directory is in the export around it already */
+	/* the directory of a nested export exists in the outer export */
 	if (lstat(path, &st) == -1 && make_directories(top, path) == -1)
 		return -1;
 	return move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between the files of the jail: the kernel's mount interface in the few
- * sentences we need. All return 0 or a descriptor, or -1 with errno.
+ * Between the files of the jail: what they need of the kernel's mount
+ * interface. All functions return 0 or a descriptor, or -1 with errno. They
+ * change the namespaces of the calling process.
  * Runs in: short-lived children of a parent; portmapd at its start.
  */
 #ifndef CONFINE_JAIL_MOUNT_H
@@ -9,30 +10,31 @@
 
 #include <stdbool.h>
 
-/* User namespace in which we are ourselves and may mount. */
+/* Enters a new user namespace with the same ids, in which mounting works. */
 int jail_mount_become_user(void);
-/* O_PATH of a directory; ELOOP: a user's symbolic link leads to what is not
- * his. */
+/*
+ * Opens a directory with O_PATH. ELOOP: a user's symbolic link leads to a
+ * directory that the user does not own.
+ */
 int jail_path_open(const char *path);
-/* A detached copy of what is at path, with the jail's flags. */
+/* Returns a detached bind mount of path, with the jail's flags. */
 int jail_mount_clone(const char *path, bool read_only);
-/* A detached, writable, small tmpfs. */
+/* Returns a detached, small, writable tmpfs. */
 int jail_mount_tmpfs(void);
-/* Mount namespace of our own; nothing propagates in or out. */
+/* Enters a new mount namespace; nothing propagates in or out. */
 int jail_mount_unshare(void);
-/* Makes the detached tree our root, alone; the old root is gone. */
+/* Makes the detached tree the root and detaches the old root. */
 int jail_mount_pivot(int tree);
-/* Attaches a detached tree at path, which is made below top (writable). */
+/* Attaches a detached tree at path. top: the writable root to make path in. */
 int jail_mount_attach(int tree, int top, const char *path);
-/* A writable view of the root, for making directories. */
+/* Returns a writable clone of the root mount, for making directories. */
 int jail_mount_writable(void);
 /*
- * The root of an export, by its path in the jail. Not O_PATH where we may read
- * it: the kernel opens handles only relative to a descriptor that was really
- * opened.
+ * Opens the root of an export by its path in the jail. Uses O_PATH only if the
+ * directory is not readable: open_by_handle_at(2) does not accept O_PATH.
  */
 int jail_mount_open(const char *path);
-/* The root itself becomes read-only, without set-id, devices, programs. */
+/* Makes the root mount read-only and gives it the jail's flags. */
 int jail_mount_seal_root(void);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * An export's path, walked by root. Where a user may write on the way he could
- * put a symbolic link that leads root elsewhere, and so have clients served
- * what he chooses: besides root's own links only such are followed as lead to a
- * directory of who made them.
+ * Resolves an export's path as root, although users may be able to write on the
+ * way. A user could place a symbolic link there and so have any directory of
+ * the host exported. A symbolic link is therefore followed in two cases: only
+ * root can have placed it, or the export's directory belongs to the user who
+ * placed it.
  * Runs in: mountd parent, nfsd parent and their short-lived children.
  */
 #include <sys/stat.h>
@@ -19,18 +20,22 @@
 #include "base/util.h"
 #include "confine/jail_mount.h"
 
-#define LINKS_MAX 40 /* as the kernel */
+#define LINKS_MAX 40 /* the kernel's limit */
 #define STEP	  (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A walk: where it is, what is left, and the user whose links it took. */
+/* A path resolution. */
 struct walk {
-	int at;
-	char rest[PATH_MAX];
+	int at; /* the directory reached */
+	char rest[PATH_MAX]; /* the names to come */
 	int links;
-	uid_t guide; /* root: nobody else's yet */
+	uid_t guide; /* the user who placed the links; 0: only root */
 };
 
-/* A plain user serves only what he may have himself: anybody may lead him. */
+/*
+ * May a link that owner placed be followed? Links of one user besides root are.
+ * A server that runs as a plain user follows all: it opens nothing that the
+ * user could not open.
+ */
 static bool
 may_lead(struct walk *w, uid_t owner)
 {
@@ -43,8 +48,9 @@ may_lead(struct walk *w, uid_t owner)
 }
 
 /*
- * Who put the link there? Its owner; but root's links can be moved by who may
- * write to the directory.
+ * Returns the user who can have placed the link, (uid_t)-1 for any user. That
+ * is its owner. A link of root can be moved by users with write permission in
+ * the directory.
  */
 static uid_t
 placed_by(int dir, const struct stat *link)
@@ -56,11 +62,11 @@ placed_by(int dir, const struct stat *link)
 	if (fstat(dir, &st) == -1 ||
 	    ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
 		(st.st_mode & S_ISVTX) == 0))
-		return (uid_t)-1; /* anybody, and nothing is his */
+		return (uid_t)-1; /* no directory belongs to this id */
 	return st.st_uid;
 }
 
-/* Where a link leads, if it may lead us. Its length, or -1. */
+/* Reads a link that may be followed. Returns the target's length, or -1. */
 static ssize_t
 read_link(struct walk *w, const char *name, char *out, size_t size)
 {
@@ -82,7 +88,7 @@ read_link(struct walk *w, const char *name, char *out, size_t size)
 	return n;
 }
 
-/* Takes the first name off rest; false: there is none. */
+/* Moves the first name of rest to name. Returns false if there is none. */
 static bool
 next_name(char *rest, char name[PATH_MAX])
 {
@@ -95,7 +101,7 @@ next_name(char *rest, char name[PATH_MAX])
 	return len > 0;
 }
 
-/* Puts what the link says before rest; where the walk goes on, or -1. */
+/* Puts the link's target before rest. Returns where it starts, or -1. */
 static int
 follow(struct walk *w, const char *name)
 {
@@ -113,7 +119,7 @@ follow(struct walk *w, const char *name)
 	return openat(w->at, target[0] == '/' ? "/" : ".", STEP);
 }
 
-/* Has a user led us to what is not his? */
+/* Does the path lead through a user's link to another user's directory? */
 static bool
 is_astray(const struct walk *w)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The order of the layers and the line that says which are in force.
+ * The order of the sandbox's layers, and the log line that names the active
+ * ones. With strict, a missing layer is fatal; otherwise the log names it.
  * Runs in: every role and portmapd.
  */
 #include <sys/prctl.h>
@@ -24,7 +25,7 @@
 
 static const struct sandbox_limit base_limits[] = {
 	{ RLIMIT_CORE, 0, "memory holds clients' data" },
-	{ RLIMIT_MEMLOCK, 0, "nothing is locked" },
+	{ RLIMIT_MEMLOCK, 0, "no memory is locked" },
 	{ RLIMIT_MSGQUEUE, 0, "no message queues" },
 };
 
@@ -35,7 +36,7 @@ sandbox_set_root(struct sandbox *box, const char *mounts, const char *root)
 	(void)snprintf(box->root, sizeof(box->root), "%s", root);
 }
 
-/* Has the service manager put us where there is no network? (PrivateNetwork=) */
+/* Is loopback the only interface, as with systemd's PrivateNetwork=? */
 static bool
 network_is_empty(void)
 {
@@ -92,29 +93,29 @@ set_limits(const struct sandbox_limit *limits, size_t n)
 void
 sandbox_hide_memory(void)
 {
-	set_limits(base_limits, 1); /* the first: no core */
-	/* a plain user's namespace files would become root's */
+	set_limits(base_limits, 1); /* RLIMIT_CORE */
+	/* a plain user's /proc/self would then belong to root */
 	if (!SANDBOX_SANITIZER && geteuid() == 0 &&
 	    (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1))
 		fatal("prctl");
 }
 
-/* Bits of the process itself, in an order that does not matter. */
+/* Sets the attributes of the process, in any order. */
 static void
 harden_process(struct sandbox *box)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		fatal("no_new_privs");
+		fatal("sandbox: no_new_privs");
 	if (!SANDBOX_SANITIZER && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
-		fatal("dumpable");
+		fatal("sandbox: dumpable");
 	if (!SANDBOX_SANITIZER &&
 	    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == -1)
 		sandbox_missing(box, "mdwe", "needs Linux 6.3");
-	/* cleared by the change of user, so only now */
+	/* a change of user clears it, so it comes after that */
 	if (box->policy->dies_with_parent &&
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
-		fatal("pdeathsig");
+		fatal("sandbox: pdeathsig");
 }
 
 void
@@ -144,7 +145,7 @@ log_line(const struct sandbox *box)
 	    landlock, box->calls, box->network);
 }
 
-/* Who may open no file at all does not care what is mounted. */
+/* A process that cannot open files needs neither mounts nor chroot. */
 static bool
 opens_files(const struct sandbox_policy *policy)
 {
@@ -168,8 +169,8 @@ sandbox_seal(struct sandbox *box)
 			sandbox_missing(box, "chroot", "not allowed here");
 	}
 	if (box->missing[0] != '\0' && box->strict)
-		fatalx("sandbox: not complete, and -o strict was given: "
-		       "missing %s",
+		fatalx("sandbox: missing %s: not starting, as -o strict was "
+		       "given",
 		    box->missing);
 	sandbox_seccomp_seal(box);
 	log_line(box);

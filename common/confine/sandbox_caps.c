@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Capabilities: only the policy's remain, and no way to get one back. The
- * securebits end locked, so that neither uid 0 nor a program with set-id bits
- * means anything.
+ * Capabilities: only the policy's remain, and none can be regained. The
+ * securebits are locked, so neither uid 0 nor a set-id program gives any.
  * Runs in: every role and portmapd.
  */
 #include <sys/prctl.h>
@@ -22,13 +21,13 @@
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-/* The kernel's CAP_FS_SET: these follow the file system user id. */
+/* The kernel's CAP_FS_SET: these follow the filesystem user id. */
 #define FS_CAPS                                                                \
 	(BIT(CAP_CHOWN) | BIT(CAP_MKNOD) | BIT(CAP_DAC_OVERRIDE) |             \
 	    BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |     \
 	    BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MAC_OVERRIDE))
 
-/* Those that the policies name; the log shows others as bits. */
+/* The capabilities that policies name; the log shows others as bits. */
 static const struct {
 	int cap;
 	const char *name;
@@ -43,7 +42,7 @@ static const struct {
 	{ CAP_MKNOD, "mknod" },
 };
 
-/* Permitted capabilities of this thread. */
+/* Returns the permitted capabilities of this thread. */
 static uint64_t
 permitted(void)
 {
@@ -73,7 +72,7 @@ set_caps(uint64_t allowed, uint64_t effective)
 	if (syscall(SYS_capset, &head, data) == -1)
 		fatal("capset");
 	if (permitted() != allowed)
-		fatalx("capset: the kernel kept other capabilities");
+		fatalx("capset: the kernel set other capabilities");
 }
 
 void
@@ -98,9 +97,9 @@ drop_bounding(uint64_t keep)
 }
 
 /*
- * With the fix-up on, the kernel takes the file capabilities away whenever the
- * file system user id becomes another than 0 and gives them back with 0: right
- * where one request is root's and the next is not, wrong elsewhere.
+ * Locks the securebits. Without NO_SETUID_FIXUP the kernel drops the file
+ * capabilities when the filesystem user id leaves 0 and restores them when it
+ * returns. Only nfsd's root mode wants that: it changes the id for each call.
  */
 static void
 lock_securebits(const struct sandbox_policy *policy)
@@ -138,7 +137,7 @@ sandbox_caps_enter(struct sandbox *box)
 	box->caps = want & have;
 	effective = box->caps;
 	if (policy->caps_follow_fsuid)
-		effective &= ~FS_CAPS; /* setfsuid(0) brings them */
+		effective &= ~FS_CAPS; /* setfsuid(0) restores them */
 	set_caps(box->caps, effective);
 }
 

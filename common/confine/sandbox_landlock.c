@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Landlock: every file right the kernel knows is refused, except the policy's
- * below its descriptors; TCP bind and connect, abstract unix sockets and
- * signals to others are refused where the ABI has them. Named by numbers of
- * our own, since Debian 12's headers end at ABI 2.
+ * Landlock refuses every file right that the kernel knows, except the policy's
+ * rights below its descriptors. It also refuses TCP bind and connect, abstract
+ * unix sockets and signals to other processes, if the ABI has them. The rights
+ * are defined here, because Debian 12's headers end at ABI 2.
  * Runs in: every role except nfsd's broker.
  */
 #include <sys/syscall.h>
@@ -23,10 +23,10 @@
 #define SYS_landlock_restrict_self  446
 #endif
 
-#define LL_VERSION	1u /* flag: tell the ABI */
+#define LL_VERSION	1u /* flag: return the ABI */
 #define LL_PATH_BENEATH 1 /* rule type */
 
-/* landlock(7): rights over files, in the order of their bits. */
+/* landlock(7): rights over files. */
 #define LL_EXECUTE     (1u << 0)
 #define LL_WRITE_FILE  (1u << 1)
 #define LL_READ_FILE   (1u << 2)
@@ -47,7 +47,7 @@
 #define LL_NET	 3u /* bind and connect, TCP */
 #define LL_SCOPE 3u /* abstract unix sockets and signals */
 
-/* What each ABI handles. */
+/* The rights that an ABI knows. */
 struct abi {
 	uint64_t files;
 	uint64_t net;
@@ -64,7 +64,7 @@ static const struct abi abis[] = {
 	[6] = { 2 * LL_IOCTL_DEV - 1, LL_NET, LL_SCOPE },
 };
 
-/* SANDBOX_FILES_* in the kernel's words. */
+/* SANDBOX_FILES_* as Landlock rights. */
 static const struct {
 	uint64_t right;
 	uint64_t landlock;
@@ -129,14 +129,14 @@ sandbox_landlock_enter(struct sandbox *box)
 	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_VERSION);
 	if (version < 1) {
 		sandbox_missing(box, "landlock",
-		    "not in this kernel, or switched off");
+		    "not in this kernel or disabled");
 		return;
 	}
 	abi = &abis[version < (long)nitems(abis) ? (size_t)version :
 						   nitems(abis) - 1];
 	attr = (struct ruleset){ abi->files, abi->net, abi->scope };
 	set = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	if (set == -1 && errno == E2BIG) /* an old kernel knows less */
+	if (set == -1 && errno == E2BIG) /* a kernel without net and scope */
 		set = (int)syscall(SYS_landlock_create_ruleset, &attr,
 		    sizeof(attr.files), 0);
 	if (set == -1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Collects what the sandbox cannot have here, for one line of the log.
+ * Collects the layers that are not active, for one log line.
  * Runs in: every role and portmapd.
  */
 #include <stdio.h>

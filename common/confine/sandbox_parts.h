@@ -17,16 +17,16 @@
 #endif
 #endif
 #ifndef SANDBOX_SANITIZER
-#define SANDBOX_SANITIZER 0 /* their reports need calls no role may make */
+#define SANDBOX_SANITIZER 0 /* a report needs calls that no role may make */
 #endif
 
-/* sandbox_missing.c: notes that a layer is not in force. */
+/* sandbox_missing.c: records that a layer is not active. */
 void sandbox_missing(struct sandbox *, const char *what, const char *why);
-/* sandbox_caps.c: capabilities outlive the change of user; call as root. */
+/* sandbox_caps.c: makes capabilities survive the change of user; as root. */
 void sandbox_caps_begin(struct sandbox *);
-/* Bounding set, securebits and capabilities down to the policy's. */
+/* Reduces bounding set, securebits and capabilities to the policy's. */
 void sandbox_caps_enter(struct sandbox *);
-/* "setuid,setgid", "none". */
+/* Formats the kept capabilities: "setuid,setgid", "none". */
 const char *sandbox_caps_text(const struct sandbox *, char *out, size_t size);
 /* sandbox_landlock.c */
 void sandbox_landlock_enter(struct sandbox *);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two filters. The first refuses permitted calls with forbidden arguments,
- * compared in 64 bits: a 32-bit comparison lets 2^32 pass, which the kernel
- * cuts to uid 0. The second is the list of permitted calls; everything else
- * kills the process. Without argument checks the kernel keeps a bitmap of the
- * answers, so the list costs next to nothing per call.
+ * Two filters; both kill the process. The first forbids arguments of permitted
+ * calls. It compares 64 bits: a 32-bit comparison would pass 2^32, which the
+ * kernel truncates to uid 0. The second forbids every call that is not listed.
+ * It checks no arguments, so the kernel caches its answers in a bitmap.
  * Runs in: every role and portmapd.
  */
 #include <sys/mman.h>
@@ -21,17 +20,17 @@
 #include "confine/sandbox_parts.h"
 
 /* clang-format off */
-/* Sorted by name. rare: only in some runs, see tests/system. */
+/* Sorted by name. rare: not made in every run (tests/system). */
 static const struct sandbox_call base_calls[] = {
 	{ SYS_brk, true, "malloc: grow the heap" },
-	{ SYS_clock_gettime, true, "clock, where the vdso cannot tell it" },
-	{ SYS_close, false, "give back a descriptor" },
+	{ SYS_clock_gettime, true, "clock, if the vdso has none" },
+	{ SYS_close, false, "close a descriptor" },
 	{ SYS_epoll_ctl, false, "event loop" },
 	{ SYS_epoll_pwait, true, "event loop (the name on arm64)" },
 #ifdef SYS_epoll_wait
 	{ SYS_epoll_wait, false, "event loop" },
 #endif
-	{ SYS_exit_group, false, "end" },
+	{ SYS_exit_group, false, "exit" },
 	{ SYS_fcntl, true, "event loop: flags of a new descriptor" },
 	{ SYS_futex, true, "locks inside the libraries" },
 	{ SYS_getpid, true, "syslog line; abort" },
@@ -43,8 +42,8 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_mremap, true, "malloc: large realloc" },
 	{ SYS_munmap, true, "malloc: free large blocks" },
 	{ SYS_read, false, "eventfd, signal pipe, streams" },
-	{ SYS_restart_syscall, true, "a call goes on after a stop signal" },
-	{ SYS_rt_sigaction, true, "abort; signals at the end" },
+	{ SYS_restart_syscall, true, "continue a call after a stop signal" },
+	{ SYS_rt_sigaction, true, "abort; signals at exit" },
 	{ SYS_rt_sigprocmask, true, "abort; signals" },
 	{ SYS_rt_sigreturn, true, "return from a signal handler" },
 	{ SYS_sched_getaffinity, true, "malloc: number of its arenas" },
@@ -54,10 +53,10 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_writev, true, "log line" },
 };
 
-/* What rpc/udp.c, rpc/tcp.c and rpc/conn.c do once they are set up. */
+/* The calls of rpc/udp.c, rpc/tcp.c and rpc/conn.c after their set-up. */
 static const struct sandbox_call transport_calls[] = {
-	{ SYS_accept4, false, "take a connection" },
-	{ SYS_getsockname, false, "which of our addresses was asked" },
+	{ SYS_accept4, false, "accept a connection" },
+	{ SYS_getsockname, false, "the local address of a connection" },
 	{ SYS_readv, false, "read records" },
 	{ SYS_recvmmsg, false, "read datagrams" },
 	{ SYS_sendmmsg, false, "answer datagrams" },
@@ -104,7 +103,7 @@ add_denial(scmp_filter_ctx f, const struct sandbox_rule *rule, uint64_t bit)
 		[SANDBOX_HAS] = SCMP_CMP_MASKED_EQ,
 		[SANDBOX_NOT] = SCMP_CMP_NE,
 	};
-	/* for a bit: mask and value are the same */
+	/* MASKED_EQ: mask and value are the same bit */
 	struct scmp_arg_cmp cmp = { .arg = rule->arg,
 		.op = compare[rule->test],
 		.datum_a = bit,
@@ -112,12 +111,12 @@ add_denial(scmp_filter_ctx f, const struct sandbox_rule *rule, uint64_t bit)
 	int error;
 
 	if (rule->test == SANDBOX_BELOW && bit == 0)
-		return; /* nothing is below */
+		return; /* no argument is below 0 */
 	error = seccomp_rule_add_exact_array(f, SCMP_ACT_KILL_PROCESS, rule->nr,
 	    1, &cmp);
 	if (error != 0) {
 		errno = -error;
-		fatal("seccomp: argument of call %d", rule->nr);
+		fatal("seccomp: cannot restrict system call %d", rule->nr);
 	}
 }
 
@@ -138,7 +137,7 @@ add_rules(scmp_filter_ctx f, const struct sandbox_rule *rules, size_t n)
 	}
 }
 
-/* The tables of one process, added together; they may overlap. */
+/* The calls of all tables of one process; the tables may overlap. */
 struct list {
 	int seen[SANDBOX_CALLS_MAX];
 	size_t n;
@@ -153,7 +152,7 @@ is_new(struct list *list, int nr)
 		if (list->seen[i] == nr)
 			return false;
 	if (list->n == nitems(list->seen))
-		fatalx("seccomp: more than SANDBOX_CALLS_MAX calls");
+		fatalx("seccomp: more than SANDBOX_CALLS_MAX system calls");
 	list->seen[list->n++] = nr;
 	return true;
 }
@@ -171,7 +170,7 @@ add_calls(scmp_filter_ctx f, struct list *list, const struct sandbox_call *c,
 		error = seccomp_rule_add(f, SCMP_ACT_ALLOW, c[i].nr, 0);
 		if (error != 0) {
 			errno = -error;
-			fatal("seccomp: call %d", c[i].nr);
+			fatal("seccomp: cannot permit system call %d", c[i].nr);
 		}
 	}
 }
@@ -193,7 +192,7 @@ sandbox_seccomp_seal(struct sandbox *box)
 {
 	const struct sandbox_policy *policy = box->policy;
 	struct sandbox_rule own = { SYS_tgkill, 0, SANDBOX_NOT, 0,
-		"abort, but only itself" };
+		"abort only this process" };
 	struct list list = { .n = 0 };
 	scmp_filter_ctx deny, allow;
 

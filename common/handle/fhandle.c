@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * File handles: layout, tags, key file. Nothing is opened, and nothing inside
- * a handle is believed, before a tag over all of it has been found right.
- * Comparison takes the same time whatever differs. fh_key_load() is the only
- * function here that touches a file.
+ * File handles: layout, tags, key file. Only the export id and the dialect of a
+ * handle are read before its tag is verified. Tags are compared in constant
+ * time. Only fh_key_load() opens a file.
  * Runs in: mountd parent, nfsd parent (keys), broker (seal and check), worker
  * (check).
  */
@@ -35,7 +34,7 @@
 #define FH_PLAYER_TAG	 3
 #define FH_PLAYER_USED	 12
 
-/* Longest path a tag can cover; mount(3) allows 1024. */
+/* The longest path that a tag covers: MNTPATHLEN. */
 #define FH_PATH_MAX 1024
 
 _Static_assert(FH_AT_INNER + FH_INNER_MAX == FH_TAGGED, "layout");
@@ -59,7 +58,7 @@ kind_of(const struct fh *fh)
 	return (enum fh_kind)(fh->bytes[0] & FH_KIND_MASK);
 }
 
-/* SipHash of the first n bytes and the export's path. */
+/* Stores the SipHash of the handle's first n bytes and the export's path. */
 static void
 tag(uint8_t out[crypto_shorthash_BYTES], const struct fh *fh, size_t n,
     const char *path, const struct fh_subkey *key)
@@ -110,7 +109,7 @@ fh_is_utf16(const struct fh *fh)
 	return (fh->bytes[0] & FH_UTF16) != 0;
 }
 
-/* The reverse of fh_pack(); false when no fh_pack() can have made it. */
+/* Reverses fh_pack(). Returns false if fh_pack() cannot have made it. */
 static bool
 unpack(const struct fh *fh, struct fh_plain *plain)
 {
@@ -124,7 +123,7 @@ unpack(const struct fh *fh, struct fh_plain *plain)
 		p.inner[0] = fh->bytes[1];
 		memcpy(p.inner + 1, fh->bytes + FH_AT_INNER, FH_PLAYER_ID - 1);
 		*plain = p;
-		/* Its short tag must not do for clients that are no players. */
+		/* Other clients must not get away with the short tag. */
 		return len == 0 && p.utf16;
 	}
 	if (len == 0 || len > FH_INNER_MAX || p.utf16)
@@ -199,8 +198,10 @@ fh_check_broker(const struct fh *fh, const char *path,
 	    unpack(fh, plain);
 }
 
-/* Writes a fresh key beside the file and links it into place: two daemons
- * that start together end up with the same one. */
+/*
+ * Makes the key file. It is written under another name and then linked, so two
+ * daemons that start together use the same key. Returns 0, or -1 with errno.
+ */
 static int
 key_make(const char *file)
 {
@@ -230,7 +231,7 @@ key_make(const char *file)
 	return result;
 }
 
-/* Opens the key file, making it and its directory when they are missing. */
+/* Opens the key file; makes it and its directory if they are missing. */
 static int
 key_open(const char *file, bool *made)
 {
@@ -246,7 +247,7 @@ key_open(const char *file, bool *made)
 		slash = strrchr(dir, '/');
 		if (slash != NULL && slash != dir) {
 			*slash = '\0';
-			(void)mkdir(dir, 0755); /* else open says why */
+			(void)mkdir(dir, 0755); /* open() reports a failure */
 		}
 	}
 	if (key_make(file) == -1)
@@ -265,7 +266,7 @@ fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
 	int fd, result = -1;
 
 	if (sodium_init() == -1) {
-		snprintf(why, why_size, "libsodium does not start");
+		snprintf(why, why_size, "libsodium cannot be initialised");
 		return -1;
 	}
 	fd = key_open(file, &made);

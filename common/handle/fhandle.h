@@ -6,17 +6,16 @@
  *   1      type of the kernel's handle   2-3   export id
  *   4-23   inner, zero padded            24-27 broker's tag  28-31 worker's
  *
- * Two 32-bit SipHash tags under two keys derived from the one key file, both
- * over the export's path. The worker's tag lets a worker refuse noise at once
- * and without asking; the broker's tag is checked by the broker, the only
- * process of nfsd that can make it: a worker that has been taken over can
- * open what it was given handles for and nothing else. The inode and player
- * kinds are resolved by walking inside the export and cannot lead out of it:
- * their broker's tag is zero and is not what protects them.
+ * Both tags are 32 bits of SipHash and cover the export's path. Their two keys
+ * are derived from the key file. With the worker's tag a worker refuses random
+ * handles without asking the broker. The broker checks its own tag, and no
+ * other process of nfsd can make it. A compromised worker therefore opens only
+ * files whose handles it was given. Inode and player kinds have no broker's
+ * tag: they are resolved inside the export and cannot lead out of it.
  *
- * The player kind (PRO DJ LINK devices return only bytes 0-11 of a directory
- * handle) keeps everything there: 1 and 4-8 are 48 bits that name the file,
- * 9-11 the worker's tag shortened; the rest is ignored.
+ * Players (PRO DJ LINK) return only bytes 0-11 of a directory handle. The
+ * player kind ignores the rest: bytes 1 and 4-8 identify the file in 48 bits,
+ * bytes 9-11 are the worker's tag, shortened.
  * Runs in: mountd parent and nfsd broker (seal), nfsd worker (check only).
  */
 #ifndef HANDLE_FHANDLE_H
@@ -54,38 +53,38 @@ struct fh_subkey {
 };
 
 struct fh_keys {
-	struct fh_subkey worker; /* all an nfsd worker ever gets */
+	struct fh_subkey worker; /* the only one that an nfsd worker gets */
 	struct fh_subkey broker;
 };
 
 /* Derives both keys from the key file's content. */
 void fh_keys_derive(struct fh_keys *, const uint8_t key[FH_KEY_SIZE]);
-/* Makes the handle of plain in the export at path. */
+/* Makes the handle of plain in the export at path, with its tags. */
 void fh_seal(struct fh *, const struct fh_plain *, const char *path,
     const struct fh_keys *);
 /*
- * The handle without its tags: equal for equal plain, so a cache can find the
- * sealed handle by it.
+ * Makes the handle without its tags. It is equal for equal plain, so a cache
+ * can use it as the key of the sealed handle.
  */
 void fh_pack(struct fh *, const struct fh_plain *);
-/* Zeroes what a player may have written over, so that equal means equal. */
+/* Zeroes the bytes that a player may change, so that handles compare equal. */
 void fh_normalize(struct fh *);
-/* Reads the export id before anything is trusted: to find the path. */
+/* Returns the export id of an unverified handle, to find the path. */
 uint16_t fh_export_id(const struct fh *);
-/* Does the kernel open it? Else it is found by where it was last seen. */
+/* Does it hold the kernel's handle? Others are found by their last place. */
 bool fh_is_kernel(const struct fh *);
-/* Are names below it UTF-16LE? Also before it is trusted: to read a name. */
+/* Are names below it UTF-16LE? Also of an unverified handle. */
 bool fh_is_utf16(const struct fh *);
-/* Constant time. On success plain is filled. */
+/* Is the tag right? Takes constant time. Fills plain if it is. */
 bool fh_check_worker(const struct fh *, const char *path,
     const struct fh_subkey *, struct fh_plain *);
 bool fh_check_broker(const struct fh *, const char *path,
     const struct fh_subkey *, struct fh_plain *);
 
 /*
- * Reads the key file, or makes it (mode 0600) when missing, with its directory.
- * 0: read; 1: made; -1 with a reason that names the file and the fix: "others
- * can read it (chmod 600)".
+ * Reads the key file. If it is missing, makes it (mode 0600) and its directory.
+ * Returns 0: read, 1: made, or -1 with a reason that names the file and the
+ * remedy: "others can read it (chmod 600)".
  */
 int fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
     size_t why_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names files for handles: by the kernel's handle, by number, or by name. The
- * only places that encode or decode kernel handles are here and in the broker.
+ * Identifies files for handles: by the kernel's handle, by inode number, or by
+ * name. Only this file and the broker encode or decode the kernel's handles.
  * Runs in: mountd parent, nfsd broker; nfsd worker (identities only).
  */
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ struct kernel_handle {
 	uint8_t room[HANDLE_ROOM];
 };
 
-/* Encodes; returns the length of the handle or 0. */
+/* Stores the kernel's handle of a file. Returns its length, or 0. */
 static unsigned int
 encode(int dirfd, const char *name, int flags, struct kernel_handle *h,
     int *mount)
@@ -49,7 +49,7 @@ handle_bytes(const struct kernel_handle *h)
 	return (const uint8_t *)h + offsetof(struct file_handle, f_handle);
 }
 
-/* Can this filesystem's handles be kept in ours, and may we open them? */
+/* Do the kernel's handles fit, last, and open with the present rights? */
 static bool
 handles_serve(int root, const struct fstype *type)
 {
@@ -161,7 +161,7 @@ fh_fs_plain(const struct fh_fs *fs, int fd, uint16_t export_id, bool utf16,
 	return 0;
 }
 
-/* 64 bits over what tells two files with the same number apart. */
+/* Returns a hash of what distinguishes two files with one inode number. */
 static uint64_t
 digest(const void *data, size_t len)
 {
@@ -171,9 +171,9 @@ digest(const void *data, size_t len)
 }
 
 /*
- * The kernel's handle holds a generation number that changes with each use of
- * an inode; AT_HANDLE_FID gives it also where it could not be opened. Without
- * one the time of birth serves, at least the type.
+ * Returns a hash that changes when an inode number is reused. The kernel's
+ * handle holds the inode's generation number. AT_HANDLE_FID gives a handle even
+ * if it cannot be opened. Otherwise the creation time and the type are hashed.
  */
 static uint64_t
 check_of(const struct fh_fs *fs, int dirfd, const char *name,

@@ -28,7 +28,7 @@
 	(FSTYPE_INO_AMBIGUOUS | FSTYPE_NO_GENERATION | FSTYPE_NO_LINKS |       \
 	    FSTYPE_CASE_FOLDS)
 #define AMBIGUOUS (FSTYPE_LOCAL_METADATA | FSTYPE_INO_AMBIGUOUS)
-/* From here on FAT's types name a place on the medium (nfs=nostale_ro). */
+/* From this handle_type on FAT's handles last (mount option nfs=nostale_ro). */
 #define FAT_LASTING 0x70
 #define NEVER	    FSTYPE_NEVER
 
@@ -38,7 +38,7 @@ static const struct fstype types[] = {
 	{ EXT4_SUPER_MAGIC,      "ext4",     UNIQUE,    0, FH_BY_INODE, 65000,     0,         1,
 	    "ext2 and ext3 have the same magic number" },
 	{ XFS_SUPER_MAGIC,       "xfs",      UNIQUE,    0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
-	    "limits as in its documentation" },
+	    "limits from its documentation" },
 	{ BTRFS_SUPER_MAGIC,     "btrfs",    UNIQUE,    0, FH_BY_INODE, 65535,     INT64_MAX, 1,
 	    "unique on one device: snapshots have their own" },
 	{ TMPFS_MAGIC,           "tmpfs",    UNIQUE,    0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
@@ -56,13 +56,13 @@ static const struct fstype types[] = {
 	{ FUSE_SUPER_MAGIC,      "fuse",     FSTYPE_NO_GENERATION, NEVER, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
 	    "handles name the serving process's memory" },
 	{ MSDOS_SUPER_MAGIC,     "fat",      FAT, FAT_LASTING, FH_BY_NAME, 1, UINT32_MAX, 2000000000,
-	    "inode numbers are made up when a file is first seen" },
+	    "an inode number lasts only while the inode is in memory" },
 	{ EXFAT_SUPER_MAGIC,     "exfat",    FAT, NEVER, FH_BY_NAME, 1, INT64_MAX, 10000000,
-	    "inode numbers are made up when a file is first seen" },
+	    "an inode number lasts only while the inode is in memory" },
 };
 static const struct fstype other = {
 	0,                       "other",    0,         0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
-	    "nothing is known" };
+	    "unknown type: no trait is claimed" };
 /* clang-format on */
 
 const struct fstype *

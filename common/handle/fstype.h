@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What Tern knows of filesystems and the kernel does not say: one row for each
- * type, found by the magic number of statfs(2). Pure.
+ * Facts about filesystems that the kernel does not report. There is one row for
+ * each type, found by the magic number of statfs(2). Pure.
  * Runs in: mountd parent, nfsd broker, nfsd worker.
  */
 #ifndef HANDLE_FSTYPE_H
@@ -19,7 +19,7 @@ enum fh_naming { FH_BY_HANDLE, FH_BY_INODE, FH_BY_NAME };
 /* An inode number does not identify a file: its handle encodes a name (FAT), or
  * snapshots share numbers (bcachefs). */
 #define FSTYPE_INO_AMBIGUOUS 0x04u
-/* The kernel's handle does not tell a reused inode number apart. */
+/* The kernel's handle does not change when an inode number is reused. */
 #define FSTYPE_NO_GENERATION 0x08u
 /* There are neither hard nor symbolic links. */
 #define FSTYPE_NO_LINKS 0x10u
@@ -33,14 +33,14 @@ struct fstype {
 	const char *name;
 	unsigned int traits;
 	int lasting_type; /* the kernel's handles last from this type on */
-	enum fh_naming naming; /* where the kernel's handles do not serve */
+	enum fh_naming naming; /* if the kernel's handles cannot be used */
 	uint32_t link_max;
 	uint64_t size_max; /* of a file; 0: 2^32 - 1 blocks */
-	uint32_t time_step; /* of its time stamps, ns */
-	const char *why; /* the row is as it is */
+	uint32_t time_step; /* granularity of time stamps, ns */
+	const char *why; /* reason for the row */
 };
 
-/* The row of a type; one that claims little for a type without a row. */
+/* Returns the row of a type. An unknown type gets a row that claims little. */
 const struct fstype *fstype_find(uint32_t magic);
 
 #endif

@@ -83,16 +83,16 @@ active_hold(struct active *a, struct active_hold *h, bool pinned)
 		atomic_load(&h->generation) == atomic_load(&a->generation)))
 		return false;
 	x = active_use(a);
-	/* First, so that active_release() takes no new list for an old one. */
+	/* First, or active_release() could take a new list for stale. */
 	atomic_store(&h->generation, x == NULL ? 0 : x->generation);
 	active_done(atomic_exchange(&h->list, x));
 	return true;
 }
 
 /*
- * The thread of the hold may begin a call at this moment. It finds that its
- * list is an old one and takes the active list in exchange. Whichever of the
- * two gets the old list out of the hold ends its use.
+ * The thread of the hold may begin a call at the same time. It then finds that
+ * its list is stale and exchanges it for the active list. The thread that takes
+ * the stale list out of the hold ends its use.
  */
 bool
 active_release(struct active *a, struct active_hold *h)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The active list of exports of a role. A reload builds a new list aside and
- * swaps it in. A call that uses the old list keeps it until it is done, and the
- * last user frees it.
+ * The active list of exports of a role. A reload builds a new list and swaps it
+ * in. A call that uses the old list keeps it until the call ends. The last user
+ * frees it.
  *
- * A thread can hold a list over many calls, so that a call takes no lock: it
- * compares two generations. The list it holds may be an old one, whose roots
- * stay open; another thread can take that one away (active_release()).
+ * A thread can hold a list over many calls. A call then takes no lock, it only
+ * compares two generations. An idle thread may hold a stale list, whose roots
+ * stay open; another thread can release it (active_release()).
  * Runs in: mountd worker, nfsd worker, nfsd broker.
  */
 #ifndef EXPORTS_ACTIVE_H
@@ -36,38 +36,41 @@ struct served_exports {
 struct active {
 	pthread_mutex_t lock; /* of list */
 	struct served_exports *list; /* NULL: none yet */
-	_Atomic uint32_t generation; /* of it */
+	_Atomic uint32_t generation; /* of list */
 };
 
 /* The list that one thread holds. Zeroed: none. */
 struct active_hold {
 	struct served_exports *_Atomic list;
-	_Atomic uint32_t generation; /* of it */
+	_Atomic uint32_t generation; /* of list */
 };
 
-/* A list without entries, with one user. Takes over conf. NULL: no memory. */
+/*
+ * Returns a list without entries and with one user, or NULL if there is no
+ * memory. The list owns conf.
+ */
 struct served_exports *active_list_new(struct exports *conf,
     void (*clear)(struct served_exports *));
 
 void active_init(struct active *);
-/* Ends the use of the list; nothing may use it any more. */
+/* Ends the use of the list. No thread may use struct active afterwards. */
 void active_clear(struct active *);
-/* Makes a list the active one. Takes over one use; NULL: none is active. */
+/* Makes a list the active one and owns one use of it. NULL: none is active. */
 void active_swap(struct active *, struct served_exports *);
-/* The active list, until active_done(). NULL: none yet. */
+/* Returns the active list, valid until active_done(). NULL: none yet. */
 struct served_exports *active_use(struct active *);
-/* Accepts NULL. */
+/* Ends one use; the last one frees the list. Accepts NULL. */
 void active_done(struct served_exports *);
 
 /*
- * The thread of the hold: has it hold the active list. pinned: a list that it
- * holds already stays, whatever is active. True: the hold has changed, so
- * nothing is valid any more that points into the list it held.
+ * Puts the active list into the hold. To be called by the thread of the hold.
+ * pinned: a list already held stays, even if it is stale. Returns true if the
+ * hold has changed: pointers into the list it held are then invalid.
  */
 bool active_hold(struct active *, struct active_hold *, bool pinned);
 /*
- * Any thread: takes the list away if it is an old one. The thread of the hold
- * must not use it now, nor have begun to just before. True: taken.
+ * Takes a stale list out of the hold. Any thread may call it while the thread
+ * of the hold is between calls. Returns true if it took one.
  */
 bool active_release(struct active *, struct active_hold *);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Exports file and handle key between disk, log and jail.
+ * Loads the exports file and the handle key, and reports what is wrong.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/stat.h>
@@ -41,7 +41,10 @@ report(void *arg, enum exports_severity severity, int line, int column,
 		log_warnx("%s%s: %s%s", r->file, where, mark, message);
 }
 
-/* A misspelt path is no error, since disks come and go; but it is said. */
+/*
+ * Warns of paths that do not exist. This is no error, since a disk may be
+ * mounted later.
+ */
 static void
 report_absent(struct reporter *r, const struct exports *ex)
 {
@@ -99,7 +102,7 @@ log_diff(const struct exports *before, const struct exports *after)
 		log_info("exports: nothing changed");
 }
 
-/* Is a filesystem mounted there? A path that is not there is not asked for. */
+/* Is a filesystem mounted there? True if there is no such path. */
 static bool
 is_mounted(const char *path)
 {
@@ -110,7 +113,10 @@ is_mounted(const char *path)
 	return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-/* One export, unless it waits for something to be mounted on it. */
+/*
+ * Is the export to be in the jail? Not if it says mountpoint and nothing is
+ * mounted on it. Clears out->read_only if any client may write.
+ */
 static bool
 is_wanted(const struct export *e, struct jail_export *out)
 {
@@ -125,8 +131,8 @@ is_wanted(const struct export *e, struct jail_export *out)
 	}
 	if (!mountpoint || is_mounted(e->path))
 		return true;
-	log_warnx("%s: nothing is mounted there; not served until something is "
-		  "and exports are reloaded",
+	log_warnx("%s: nothing is mounted there: not served (mount it, then "
+		  "reload)",
 	    e->path);
 	return false;
 }
@@ -139,7 +145,10 @@ compare_paths(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* What the jail is to hold, sorted; paths are borrowed from both. */
+/*
+ * Stores the list for the jail, sorted by path. Returns its length. The paths
+ * belong to ex and subs.
+ */
 static size_t
 jail_list(const struct exports *ex, const struct submounts *subs,
     struct jail_export out[JAIL_EXPORTS_MAX])
@@ -183,7 +192,7 @@ bool
 config_reload(struct exports_file *current, const char *file, struct jail *jail,
     struct submounts *subs)
 {
-	static struct submounts found; /* in place of *subs, if all goes well */
+	static struct submounts found; /* replaces *subs on success */
 	struct jail_export list[JAIL_EXPORTS_MAX];
 	struct exports_file next = { .packed = -1 };
 	bool good = config_load(&next, file, false);
@@ -194,7 +203,7 @@ config_reload(struct exports_file *current, const char *file, struct jail *jail,
 			   jail_list(next.list, &found, list)) == 0;
 	}
 	if (!good) {
-		log_warnx("exports: not reloaded, the old ones stay in force");
+		log_warnx("exports: not reloaded, the old ones stay active");
 		exports_file_clear(&next);
 		return false;
 	}
@@ -216,8 +225,8 @@ config_load_key(struct fh_keys *keys, const char *file)
 	if (result == -1)
 		fatalx("%s", why);
 	if (result == 1)
-		log_info("%s: made a new handle key, under which no older "
-			 "handle is valid",
+		log_info("%s: made a new handle key: older handles are stale "
+			 "(clients mount again)",
 		    file);
 	fh_keys_derive(keys, key);
 	explicit_bzero(key, sizeof(key));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a reload changed, export by export.
+ * Compares two export lists, export by export.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <string.h>
@@ -22,7 +22,7 @@ same_aliases(const struct export_client *a, const struct export_client *b)
 	return true;
 }
 
-/* Where it is written in the file makes no difference. */
+/* Are they equal? Lines and columns do not matter. */
 static bool
 same_export(const struct export *a, const struct export *b)
 {

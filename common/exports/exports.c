@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to an export list: which export, which client entry, which port.
- * Pure: the list is never changed after exports_parse() built it.
+ * Searches an export list: which export, which client entry, which port.
+ * Pure: a list never changes after exports_parse() has built it.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "exports/exports.h"
 
-#define PORT_RESERVED 1024 /* below: only root could bind it, once */
+#define PORT_RESERVED 1024 /* IPPORT_RESERVED */
 
 static void
 client_free(struct export_client *c)
@@ -78,9 +78,9 @@ exports_find_path(const struct exports *ex, const char *path)
 }
 
 /*
- * How much of path the name covers when path is the name or lies below it:
- * bytes up to and including the slash that ends the name, else 0. A slash at
- * the end of the name makes no difference.
+ * If path is name or lies below it, returns the length of that part of path,
+ * including the slash after it. Returns 0 otherwise. A slash at the end of name
+ * is ignored.
  */
 static size_t
 covers(const char *name, const char *path)

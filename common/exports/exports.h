@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The export list: who may have what. Built by exports/parse.c from text,
- * then never changed; a reload builds a new list and swaps. Pure: no files, no
- * lookups, no logging, no clock.
+ * The export list: which client may use which directory, and how. parse.c
+ * builds it from text, and it never changes afterwards; a reload builds a new
+ * list. Pure: no files, no lookups, no logging, no clock.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
  */
 #ifndef EXPORTS_H
@@ -23,7 +23,7 @@
 
 enum export_names { NAMES_BYTES, NAMES_UTF16LE };
 
-/* What one client of one export gets. Booleans are the non-default first. */
+/* What one client of one export gets. A boolean is true if not the default. */
 struct export_options {
 	bool rw;
 	bool no_root_squash;
@@ -33,9 +33,9 @@ struct export_options {
 	bool crossmnt;
 	bool nohide;
 	bool subtree_check;
-	bool mountpoint; /* serve only while something is mounted there */
-	bool fold; /* names match without case and NFC/NFD form */
-	bool fileid32; /* fold file numbers to 32 bits */
+	bool mountpoint; /* served only if something is mounted there */
+	bool fold; /* names match regardless of case and NFC/NFD form */
+	bool fileid32; /* inode numbers are reduced to 32 bits */
 	enum export_names names;
 	uint32_t anonuid;
 	uint32_t anongid;
@@ -43,14 +43,14 @@ struct export_options {
 	uint32_t writesize;
 };
 
-/* One client of an export: a prefix, or everybody. */
+/* One client entry of an export: a prefix of addresses, or all of them. */
 struct export_client {
 	struct addr net;
 	unsigned int plen;
 	bool any; /* "*" */
-	int line; /* where it was written */
+	int line; /* its place in the file */
 	int column;
-	char *text; /* as it was written: "10.0.0.0/8", "host.example" */
+	char *text; /* as in the file: "10.0.0.0/8", "host.example" */
 	struct export_options options;
 	char *aliases[EXPORTS_ALIASES_MAX];
 	size_t naliases;
@@ -63,7 +63,7 @@ struct export
 	bool has_fsid;
 	uint32_t fsid;
 	int line; /* first line that names it */
-	/* Most specific first: the first match decides. */
+	/* Most specific first; the first match decides. */
 	struct export_client *clients;
 	size_t nclients;
 };
@@ -78,56 +78,55 @@ enum exports_severity { EXPORTS_ERROR, EXPORTS_WARNING };
 
 /* Hooks of the parser; arg is passed through. */
 struct exports_hooks {
-	/* One problem; several may be reported for one text. */
+	/* Called once for each problem. */
 	void (*report)(void *arg, enum exports_severity, int line, int column,
 	    const char *message);
 	/*
-	 * Addresses of a host name: fills at most max, returns how many, 0
-	 * when unknown. NULL: names are errors.
+	 * Stores at most max addresses of a host name. Returns how many; 0 if
+	 * the name is unknown. NULL: host names are errors.
 	 */
 	size_t (*resolve)(void *arg, const char *name, struct addr *,
 	    size_t max);
 	void *arg;
 };
 
-/* A new list, or NULL when anything was an error. Free with exports_free(). */
+/* Returns a new list, or NULL after an error. Free it with exports_free(). */
 struct exports *exports_parse(const char *text, size_t len,
     const struct exports_hooks *);
 void exports_free(struct exports *);
 
 const struct export *exports_find_id(const struct exports *, uint16_t id);
-/* By exact path (cleaned by the caller with exports_clean_path()). */
+/* Finds an exact path, which exports_clean_path() has cleaned. */
 const struct export *exports_find_path(const struct exports *, const char *);
-/* The longest export path that is path or an ancestor of it. */
+/* Finds the longest export path that is path or an ancestor of it. */
 const struct export *exports_find_above(const struct exports *, const char *);
-/* Pure string clean-up into out; false: not absolute, too long, has "..". */
+/* Cleans a path as text. Returns false: not absolute, too long, has "..". */
 bool exports_clean_path(const char *path, size_t len,
     char out[EXPORTS_PATH_MAX + 1]);
 /*
- * The client entry that decides for this host, or NULL: not allowed. An export
- * may show two faces, one for each dialect: for each, the most specific entry
- * that speaks it decides.
+ * Returns the client entry that decides for this host, or NULL if none permits
+ * it. Only entries of this dialect count; the most specific one decides.
  */
 const struct export_client *exports_client(const struct export *,
     const struct addr *host, enum export_names);
-/* Does any client of the export speak this dialect? */
+/* Does any client entry of the export have this dialect? */
 bool exports_speaks(const struct export *, enum export_names);
-/* May any client enter what is mounted inside? */
+/* May any client enter filesystems that are mounted inside? */
 bool exports_crossmnt(const struct export *);
-/* Does the port rule ("secure") hold? */
+/* Does "secure" permit the host's port? */
 bool exports_port_ok(const struct export_client *, const struct addr *host);
 
-/* Where a path asked for in MNT leads. */
+/* The export to which the path of a MNT call leads. */
 struct exports_place {
-	const struct export *export; /* NULL: no export there */
-	const struct export_client *client; /* NULL: not for this host */
-	const char *alias; /* the alias that was used, or NULL */
-	const char *below; /* what is left: "" or "sub/dir"; inside path */
+	const struct export *export; /* NULL: none */
+	const struct export_client *client; /* NULL: the host is refused */
+	const char *alias; /* the alias that matched, or NULL */
+	const char *below; /* the rest of path: "" or "sub/dir" */
 };
 
 /*
- * Finds the export of a cleaned path: an alias of this host in this dialect
- * when one fits at least as far as the export paths do.
+ * Finds the export of a cleaned path. An alias for this host and dialect is
+ * preferred if it matches at least as much of path as an export's own path.
  */
 struct exports_place exports_place(const struct exports *, const char *path,
     const struct addr *host, enum export_names);

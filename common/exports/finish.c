@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The last step of exports_parse(), once every line has been read: clients in
- * the order that decides, exports in the order that is searched, numbers that
- * depend on nothing but fsid= or the path, and what only shows when all lines
- * are seen together.
+ * The last step of exports_parse(), after the last line. Clients are sorted by
+ * precedence, exports by path. Each export gets its id, from fsid= or from its
+ * path alone. Contradictions between lines are reported.
  * Runs in: wherever exports_parse() does.
  */
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "exports/id.h"
 #include "exports/parse.h"
 
-/* More specific first; equals stay in the order of the file. */
+/* More specific first; equal ones stay in the order of the file. */
 static int
 compare_clients(const void *a, const void *b)
 {
@@ -41,7 +40,7 @@ compare_paths(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* A small fsid= is the number itself. */
+/* Returns the export id; an fsid= that fits in 16 bits is the id itself. */
 static uint16_t
 export_id(const struct export *e)
 {
@@ -59,7 +58,7 @@ at_client(const struct export_client *c)
 	return (struct exports_at){ c->line, c->column };
 }
 
-/* Fills by_id by insertion, and finds two exports with one id on the way. */
+/* Fills by_id by insertion and reports two exports with one id. */
 static void
 index_ids(struct exports_parser *p, struct exports *ex)
 {
@@ -79,7 +78,7 @@ index_ids(struct exports_parser *p, struct exports *ex)
 				exports_error(p,
 				    (struct exports_at){ e->line, 1 },
 				    "\"%s\" and \"%s\" (line %d) have the same "
-				    "number %u: give one of them another "
+				    "export id %u: give one of them another "
 				    "fsid=",
 				    e->path, other->path, other->line, e->id);
 			if (other->id <= e->id)
@@ -90,7 +89,7 @@ index_ids(struct exports_parser *p, struct exports *ex)
 	}
 }
 
-/* Do two entries speak to a common host? */
+/* Do two client entries have a host and the dialect in common? */
 static bool
 overlap(const struct export_client *a, const struct export_client *b)
 {
@@ -100,7 +99,7 @@ overlap(const struct export_client *a, const struct export_client *b)
 	    addr_in_prefix(&b->net, &a->net, a->plen);
 }
 
-/* The same name, as far as MNT is concerned: with or without end slash. */
+/* Are the names equal for MNT, with or without a slash at the end? */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -125,7 +124,7 @@ has_name(const struct export_client *c, const char *alias)
 	return false;
 }
 
-/* Is this alias also an alias in a later export, for a common host? */
+/* Reports if a later export has the same alias for a common host. */
 static void
 check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
     const struct export_client *c, const char *alias)
@@ -145,7 +144,7 @@ check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
 	}
 }
 
-/* One name must not lead to two places. */
+/* Reports aliases that stand for two exports. */
 static void
 check_aliases(struct exports_parser *p, struct exports *ex)
 {
@@ -174,8 +173,8 @@ check_aliases(struct exports_parser *p, struct exports *ex)
 }
 
 /*
- * qsort(3) of glibc asks the kernel how much memory there is before it sorts a
- * few dozen entries (sysinfo(2)): a role that has been sealed dies of that.
+ * Returns false if there is no memory. glibc's qsort(3) calls sysinfo(2) for
+ * more than a few entries, which a role's system call filter forbids.
  */
 static bool
 sort(void *list, size_t n, size_t size,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A client as an administrator writes it: "*", an address, a prefix, a
- * netmask, a host name. Names go to the resolver the caller gave (a lookup in
- * the parent, a table in the other roles); patterns that would need a lookup
- * while serving are refused.
+ * netmask, a host name. The hook of exports_parse() resolves names: by a lookup
+ * in the parent, from a table in its roles. A pattern that needs a lookup for
+ * every call is refused.
  * Runs in: wherever exports_parse() does.
  */
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ clear_host_bits(struct addr *a, unsigned int plen)
 	}
 }
 
-/* An address without port; *mapped: it was written as IPv4-mapped IPv6. */
+/* Reads an address without port. *mapped: it is an IPv4-mapped IPv6 address. */
 static bool
 parse_address(const char *text, struct addr *out, bool *mapped)
 {
@@ -62,7 +62,7 @@ parse_address(const char *text, struct addr *out, bool *mapped)
 	return true;
 }
 
-/* "8", "/24": digits only, no leading zero, at most 128. */
+/* Reads a prefix length: digits only, no leading zero, at most 128. */
 static bool
 parse_plen(const char *s, unsigned int *plen)
 {
@@ -81,7 +81,7 @@ parse_plen(const char *s, unsigned int *plen)
 	return true;
 }
 
-/* A netmask of the given family whose ones are all in front. */
+/* Reads a netmask of the given family; its ones must be contiguous. */
 static bool
 parse_mask(const char *s, uint8_t family, unsigned int *plen)
 {
@@ -102,7 +102,7 @@ parse_mask(const char *s, uint8_t family, unsigned int *plen)
 	return true;
 }
 
-/* The part behind the slash. */
+/* Reads the part after the slash. Returns false after a report. */
 static bool
 parse_prefix(struct exports_parser *p, const char *text, const char *suffix,
     const struct addr *a, bool mapped, unsigned int *plen, struct exports_at at)
@@ -130,7 +130,10 @@ parse_prefix(struct exports_parser *p, const char *text, const char *suffix,
 	return true;
 }
 
-/* "fe80::1%2": a zone by number is ours, by name it is the resolver's. */
+/*
+ * Reads an address with an optional zone, as in "fe80::1%2". The resolver
+ * interprets a zone that is not a number.
+ */
 static bool
 parse_zone(struct exports_parser *p, char *address, struct addr *a,
     bool *mapped)
@@ -166,7 +169,10 @@ warn_host_bits(struct exports_parser *p, const char *text,
 	    addr_print(net, shown), plen);
 }
 
-/* Everything that starts like an address. False: not one at all. */
+/*
+ * Reads an address or prefix. Returns false if text is neither. *ok is false if
+ * it has an error, which is reported.
+ */
 static bool
 numeric(struct exports_parser *p, struct exports_host *h, const char *text,
     struct exports_at at, bool *ok)
@@ -214,7 +220,7 @@ is_host_name(const char *s)
 	return letter;
 }
 
-/* Why this text can never be a client, or NULL. */
+/* Returns why this text cannot be a client, or NULL. */
 static const char *
 refusal(const char *text)
 {
@@ -227,9 +233,9 @@ refusal(const char *text)
 	if (strpbrk(text, "*?[") != NULL)
 		return "wildcards would need a lookup for every request and "
 		       "are not supported: list a prefix, or \"*\" for "
-		       "everybody";
+		       "every client";
 	if (strchr(text, '%') != NULL)
-		return "not an address with a known interface behind \"%\"";
+		return "not an address with a known interface after \"%\"";
 	if (!is_host_name(text))
 		return "neither an address, a prefix, a host name nor \"*\"";
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Numbers of exports and of filesystems inside them.
+ * Export ids for handles; no recipe may change.
  * Runs in: mountd parent, nfsd parent; exports_id() wherever exports are parsed.
  */
 #include <string.h>

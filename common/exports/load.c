@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reading the exports file and handing it on. The only lookups of host names
- * in the whole server are here, at load.
+ * Reads the exports file and packs it for the roles. Host names are looked up
+ * only here, at load; no other code of the server does.
  * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
  */
 #include <sys/mman.h>
@@ -23,14 +23,14 @@
 
 #define NAME_LEN 256
 
-/* One host name of the file; n is 0 when it has no address. */
+/* One host name of the file. n 0: it has no address. */
 struct name {
 	char name[NAME_LEN];
 	uint32_t n;
 	struct addr addr[EXPORTS_ADDRESSES_MAX];
 };
 
-/* The packed form: this, the names, the text. */
+/* The head of the packed form; the names and the text follow. */
 struct packed {
 	uint32_t text_len;
 	uint32_t nnames;
@@ -59,7 +59,7 @@ complain(struct load *l, const char *fmt, ...)
 	l->hooks->report(l->hooks->arg, EXPORTS_ERROR, 0, 0, message);
 }
 
-/* May we believe what is written there? */
+/* May the file be used? Reports why not. */
 static bool
 is_ours(struct load *l, const struct stat *st)
 {
@@ -87,7 +87,7 @@ read_all(struct load *l, int fd)
 		complain(l, "out of memory");
 		return false;
 	}
-	/* One byte more than allowed: a file that grows is seen to. */
+	/* One byte more than the limit, because the file may grow meanwhile. */
 	while (l->len <= EXPORTS_TEXT_MAX) {
 		n = read(fd, l->text + l->len, EXPORTS_TEXT_MAX + 1 - l->len);
 		if (n == -1 && errno == EINTR)
@@ -104,7 +104,7 @@ read_all(struct load *l, int fd)
 	return false;
 }
 
-/* False: reported. A file that is not there is an empty one. */
+/* Returns false after a report. A missing file counts as an empty one. */
 static bool
 read_file(struct load *l, bool *missing)
 {
@@ -113,7 +113,7 @@ read_file(struct load *l, bool *missing)
 	int fd;
 
 	*missing = false;
-	/* Non-blocking: a FIFO in its place must not stop us. */
+	/* Non-blocking, so that a FIFO in its place cannot block the parent. */
 	fd = open(l->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT) {
 		*missing = true;
@@ -150,7 +150,7 @@ copy_addresses(const struct name *from, struct addr *out, size_t max)
 	return n;
 }
 
-/* Asks the system's resolver. */
+/* Stores the addresses that the system's resolver knows. */
 static void
 look_up(struct name *to)
 {
@@ -223,7 +223,7 @@ write_all(int fd, const void *data, size_t len)
 	return true;
 }
 
-/* A memory file nobody can change any more, or -1 with errno. */
+/* Returns a sealed memory file, which cannot change, or -1 with errno. */
 static int
 pack(const struct load *l)
 {
@@ -259,7 +259,8 @@ exports_load(struct exports_file *out, const char *file,
 		goto out;
 	f.packed = pack(&l);
 	if (f.packed == -1) {
-		complain(&l, "cannot hand it on: %s", strerror(errno));
+		complain(&l, "cannot pack it for the workers: %s",
+		    strerror(errno));
 		exports_free(f.list);
 		goto out;
 	}
@@ -282,7 +283,7 @@ exports_file_clear(struct exports_file *f)
 	f->packed = -1;
 }
 
-/* What a role knows of names: the table that came with the text. */
+/* The host names that came with the text; a role looks up no others. */
 struct table {
 	const struct name *names;
 	size_t n;

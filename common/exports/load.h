@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From the exports file to a list, and from there to the other roles. The
- * parent reads the file and looks host names up, once; what it found travels
- * as one sealed descriptor (the text, and a table of the names in it), and a
- * role builds the same list from it without file, lookup or trust in layout.
+ * From the exports file to a list, in the parent and in its roles. The parent
+ * reads the file and looks up host names. It packs the text and a table of the
+ * names into a memory file that cannot change. A role builds the same list from
+ * it, checks every length, and needs neither the file nor a lookup.
  * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
  */
 #ifndef EXPORTS_LOAD_H
@@ -17,25 +17,28 @@
 
 struct exports_file {
 	struct exports *list;
-	int packed; /* for SCM_RIGHTS; read-only for ever */
+	int packed; /* memory file for the roles; it cannot change */
 	bool missing; /* there is no such file: no exports */
 };
 
 /*
- * Reads, resolves and parses. False: nothing is changed and every reason was
- * reported; line 0 means the file as a whole. A file that others can write is
- * refused.
+ * Reads, resolves and parses the file. Returns false after reporting every
+ * error; the struct is then unchanged. Line 0 means the file as a whole. A file
+ * that other users can write is refused.
  */
 bool exports_load(struct exports_file *, const char *file,
     const struct exports_hooks *report_only);
-/* Accepts a zeroed one. */
+/* Frees the list and closes packed. Accepts a zeroed struct. */
 void exports_file_clear(struct exports_file *);
-/* In a role; fd stays the caller's. NULL: not what exports_load() packed. */
+/*
+ * Builds the list in a role. Returns NULL if fd is not what exports_load()
+ * packed. fd stays open.
+ */
 struct exports *exports_unpack(int fd);
 
 /*
- * What a reload changed: tell is called with "added", "removed" or "changed"
- * for each export that differs. Either list may be NULL.
+ * Calls tell with "added", "removed" or "changed" for each export that differs.
+ * Either list may be NULL.
  */
 void exports_diff(const struct exports *before, const struct exports *after,
     void (*tell)(void *arg, const char *what, const struct export *),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The options of an export, one row each, and what they do to a draft. An
- * option that only makes sense in a kernel server is a row too: it is accepted
- * and named in one warning, because silently ignoring and refusing would both
- * surprise. What would weaken security if ignored (Kerberos, TLS) is refused.
+ * The options of an export, one row each, and how they change a draft. An
+ * option that only a kernel server needs has a row too: it is accepted, and one
+ * warning names it. An option whose absence would weaken security (Kerberos,
+ * TLS) is refused.
  * Runs in: wherever exports_parse() does.
  */
 #include <limits.h>
@@ -19,9 +19,9 @@
 enum kind {
 	FLAG, /* sets or clears a boolean */
 	NUMBER, /* name=number from low to high */
-	IDLE, /* means nothing here */
-	IDLE_VALUE, /* the same, with or without =value */
-	SPECIAL /* has a function */
+	IDLE, /* has no effect */
+	IDLE_VALUE, /* has no effect, with or without =value */
+	SPECIAL /* calls a function */
 };
 
 struct option {
@@ -50,7 +50,7 @@ static void option_xprtsec(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 
 #define AT(member) offsetof(struct export_options, member)
-#define UID_LAST   (UINT32_MAX - 1) /* UINT32_MAX is "no change" to setuid */
+#define UID_LAST   (UINT32_MAX - 1) /* (uid_t)-1 means "unchanged" */
 #define SIZE_LOW   512
 #define SIZE_HIGH  (1024 * 1024)
 
@@ -101,7 +101,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-_Static_assert(nitems(options) <= EXPORTS_OPTIONS_MAX, "idle has a bit each");
+_Static_assert(nitems(options) <= EXPORTS_OPTIONS_MAX, "a bit of idle each");
 
 void
 exports_draft_init(struct exports_draft *d)
@@ -117,7 +117,7 @@ exports_draft_copy(struct exports_draft *to, const struct exports_draft *from)
 	size_t i;
 
 	*to = *from;
-	/* A client may change its mind about a default without a warning. */
+	/* A client may override a default without a warning. */
 	memset(to->spoke, 0, sizeof(to->spoke));
 	memset(to->aliases, 0, sizeof(to->aliases));
 	for (i = 0; i < from->naliases; i++) {
@@ -159,7 +159,7 @@ exports_options_equal(const struct export_options *a,
 	return a->names == b->names && a->mountpoint == b->mountpoint;
 }
 
-/* Decimal digits only: no sign, no blanks, no overflow. */
+/* Reads decimal digits only: no sign, no blanks, no overflow. */
 static bool
 number(const char *s, uint32_t low, uint32_t high, uint32_t *out)
 {
@@ -187,7 +187,7 @@ option_alias(struct exports_parser *p, struct exports_draft *d,
 	char clean[EXPORTS_PATH_MAX + 1];
 	size_t len = strlen(value);
 
-	/* As it will be compared, but for a slash at the end. */
+	/* It must be clean, except for a slash at the end. */
 	if (!exports_clean_path(value, len, clean) ||
 	    strncmp(value, clean, strlen(clean)) != 0 ||
 	    len > strlen(clean) + 1) {
@@ -229,7 +229,6 @@ option_fsid(struct exports_parser *p, struct exports_draft *d,
 {
 	uint32_t n;
 
-	/* Marks the root of NFSv4; there is none here. */
 	if (strcmp(value, "root") == 0 || strcmp(value, "0") == 0) {
 		exports_warning(p, at,
 		    "fsid=%s marks the root of NFSv4, which is not served; "
@@ -293,19 +292,19 @@ option_xprtsec(struct exports_parser *p, struct exports_draft *d UNUSED,
 {
 	if (strcmp(value, "none") != 0)
 		exports_error(p, at,
-		    "xprtsec \"%s\" is not supported: TLS is not served here, "
-		    "and without it this export must not be",
+		    "xprtsec \"%s\" is not supported: there is no TLS, which "
+		    "this export requires",
 		    value);
 }
 
-/* A dash for an underscore costs nothing: the usual slip. */
+/* A dash and an underscore count as equal, because they are often confused. */
 static bool
 same_letter(char a, char b)
 {
 	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
 }
 
-/* Edits (change, insert, delete) between two words, at most too_many. */
+/* Returns the number of edits (change, insert, delete) between two words. */
 static unsigned int
 distance(const char *a, size_t alen, const char *b)
 {
@@ -355,7 +354,7 @@ unknown(struct exports_parser *p, const char *text, size_t len,
 		    len > EXPORTS_PATH_MAX ? EXPORTS_PATH_MAX : (int)len, text);
 }
 
-/* Warns when a list says the same thing twice, or both of two opposites. */
+/* Warns if an option is repeated or contradicts one before it. */
 static void
 check_repeat(struct exports_parser *p, struct exports_draft *d,
     const struct option *o, const char *text, struct exports_at at)
@@ -365,7 +364,7 @@ check_repeat(struct exports_parser *p, struct exports_draft *d,
 	if (o->group == 0)
 		return;
 	if (*before == o->name && o->kind == FLAG)
-		exports_warning(p, at, "\"%s\" is said twice", text);
+		exports_warning(p, at, "\"%s\" is given twice", text);
 	else if (*before != NULL)
 		exports_warning(p, at,
 		    "\"%s\" contradicts \"%s\" before it: the last one counts",
@@ -462,5 +461,5 @@ exports_option_idle(struct exports_parser *p)
 	}
 	if (n > 0)
 		exports_warning(p, p->idle_at,
-		    "accepted but without meaning in this server: %s", names);
+		    "accepted but without effect in this server: %s", names);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Turns exports(5) text into a list. Pure: no files, no lookups of its own, no
- * logging, no clock. Goes on after an error, so that all errors of a file are
- * reported at once; any error means no list at all.
+ * logging, no clock. The parser goes on after an error, so that all errors of a
+ * file are reported at once. After any error there is no list.
  *
  *   line     path { blank client | blank "-" options }
  *   client   host [ "(" options ")" ]
  *   options  option { "," option }
  *
- * Characters are quoted by "..." or written as \ooo; a backslash at the end of
- * a line continues it; "#" at the start of a word begins a comment.
+ * Characters are quoted by "..." or written as \ooo. A backslash at the end of
+ * a line continues it. "#" at the start of a word begins a comment.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
  */
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 struct lexer {
 	const char *text;
-	size_t len, pos; /* pos: behind the current character */
+	size_t len, pos; /* pos: after the current character */
 	bool quoted;
 	int c; /* current character: 0-255, with LITERAL, '\n', END */
 	struct exports_at at; /* of c */
@@ -39,14 +39,14 @@ struct parse {
 	bool full; /* a limit was hit and reported */
 };
 
-/* A run of characters that belong together, and where it began. */
+/* A word and the place of its first character. */
 struct word {
 	char text[WORD_MAX + 1];
 	size_t len;
 	struct exports_at at;
 };
 
-/* The byte at pos, END behind the text. */
+/* Returns the byte at pos, or END after the text. */
 static int
 lex_byte(const struct lexer *lx, size_t pos)
 {
@@ -60,7 +60,7 @@ lex_step(struct lexer *lx, size_t n)
 	lx->next.column += (int)n;
 }
 
-/* Is pos at "\n" or "\r\n"? Returns how long it is. */
+/* If "\n" or "\r\n" is at pos, returns its length, else 0. */
 static size_t
 lex_newline(const struct lexer *lx, size_t pos)
 {
@@ -71,7 +71,7 @@ lex_newline(const struct lexer *lx, size_t pos)
 	return 0;
 }
 
-/* Behind a backslash: three octal digits, or the end of the line. */
+/* After a backslash: reads three octal digits, or the end of the line. */
 static int
 lex_escape(struct parse *s)
 {
@@ -95,7 +95,7 @@ lex_escape(struct parse *s)
 	return c | LITERAL;
 }
 
-/* The end of a line or of the text; an open quote ends here too. */
+/* At the end of a line or of the text: an open quote ends here too. */
 static int
 lex_end(struct parse *s, size_t n)
 {
@@ -162,14 +162,14 @@ skip_line(struct parse *s)
 		lex_next(s);
 }
 
-/* Blanks, and a comment behind them. */
+/* Skips blanks and a comment after them. */
 static void
 skip_blanks(struct parse *s)
 {
 	while (s->lx.c == ' ')
 		lex_next(s);
 	if (s->lx.c == '#') {
-		/* A comment is no place for quotes or escapes. */
+		/* A comment has no quotes and no escapes. */
 		while (lex_byte(&s->lx, s->lx.pos) != END &&
 		    lex_newline(&s->lx, s->lx.pos) == 0)
 			lex_step(&s->lx, 1);
@@ -177,7 +177,10 @@ skip_blanks(struct parse *s)
 	}
 }
 
-/* Reads up to a blank, the end of the line, or one of the stop characters. */
+/*
+ * Reads up to a blank, the end of the line, or one of the stop characters.
+ * Returns false, after a report, if the word is too long.
+ */
 static bool
 read_word(struct parse *s, struct word *w, const char *stop)
 {
@@ -199,7 +202,7 @@ read_word(struct parse *s, struct word *w, const char *stop)
 	return fits;
 }
 
-/* Options up to a blank (in a "-" list) or the closing parenthesis. */
+/* Reads options up to a blank or one of the stop characters. */
 static void
 read_options(struct parse *s, struct exports_draft *d, const char *stop)
 {
@@ -214,7 +217,7 @@ read_options(struct parse *s, struct exports_draft *d, const char *stop)
 	}
 }
 
-/* Is there room for one more? False: reported, once. */
+/* Is there room for one more? Reports the limit once. */
 static bool
 has_room(struct parse *s, size_t used, size_t max, const char *what,
     const struct word *w)
@@ -227,7 +230,7 @@ has_room(struct parse *s, size_t used, size_t max, const char *what,
 	return false;
 }
 
-/* Grows an array by one zeroed element; NULL: reported. */
+/* Grows an array by one zeroed element. Returns NULL after a report. */
 static void *
 grow(struct parse *s, void *array, size_t n, size_t size, const struct word *w)
 {
@@ -241,7 +244,7 @@ grow(struct parse *s, void *array, size_t n, size_t size, const struct word *w)
 	return bigger;
 }
 
-/* The export at a cleaned path, made when it is new; NULL: reported. */
+/* Returns the export at a cleaned path, which may be new. NULL: reported. */
 static struct export *
 find_or_add_export(struct parse *s, const char *path, const struct word *w)
 {
@@ -289,7 +292,7 @@ has_alias(const struct export_client *c, const char *alias)
 	return false;
 }
 
-/* Copies the draft's aliases that the client does not have; how many. */
+/* Adds the draft's aliases that the client lacks. Returns how many. */
 static size_t
 add_aliases(struct parse *s, struct export_client *c,
     const struct exports_draft *d, const struct word *w)
@@ -314,7 +317,7 @@ add_aliases(struct parse *s, struct export_client *c,
 	return added;
 }
 
-/* The same client again: the first entry counts, aliases add up. */
+/* The client is listed again: its first entry counts, aliases are added. */
 static void
 repeat_client(struct parse *s, struct export_client *c,
     const struct exports_draft *d, const struct word *w)
@@ -366,7 +369,7 @@ add_client(struct parse *s, struct export *e, const struct word *w, bool any,
 	(void)add_aliases(s, c, d, w);
 }
 
-/* What is odd about the options of one client, taken together. */
+/* Warns of options of one client that do not go together. */
 static void
 check_draft(struct parse *s, const struct exports_draft *d,
     const struct word *w)
@@ -391,13 +394,16 @@ set_fsid(struct parse *s, struct export *e, const struct exports_draft *d,
 		return;
 	if (e->has_fsid && e->fsid != d->fsid)
 		exports_error(&s->p, w->at,
-		    "\"%s\" has fsid=%u already: an export has one number",
+		    "\"%s\" has fsid=%u already: an export has one fsid",
 		    e->path, e->fsid);
 	e->has_fsid = true;
 	e->fsid = d->fsid;
 }
 
-/* host(options); e is NULL when the path was bad and only checks remain. */
+/*
+ * Reads host(options). e NULL: the path was bad, and the rest is only checked.
+ * Returns false if there is no memory.
+ */
 static bool
 parse_client(struct parse *s, struct export *e,
     const struct exports_draft *defaults)
@@ -421,7 +427,7 @@ parse_client(struct parse *s, struct export *e,
 			exports_error(&s->p, s->lx.at,
 			    "\")\" expected: options have no blanks between "
 			    "them and end with \")\"");
-			skip_line(s); /* what follows is anybody's guess */
+			skip_line(s); /* the rest cannot be interpreted */
 		} else {
 			lex_next(s);
 		}
@@ -441,7 +447,7 @@ parse_client(struct parse *s, struct export *e,
 	return true;
 }
 
-/* Everything behind the path; returns how many clients were written. */
+/* Reads the rest of the line. Returns how many clients it lists. */
 static size_t
 parse_clients(struct parse *s, struct export *e)
 {
@@ -463,7 +469,7 @@ parse_clients(struct parse *s, struct export *e)
 		if (s->lx.c == '(') {
 			exports_error(&s->p, s->lx.at,
 			    "options without a client: remove the blank before "
-			    "\"(\", or write \"*(\" for everybody");
+			    "\"(\", or write \"*(\" for every client");
 			(void)read_word(s, &junk, "");
 			continue;
 		}
@@ -501,7 +507,7 @@ parse_line(struct parse *s)
 	if (parse_clients(s, e) == 0 && e != NULL)
 		exports_error(&s->p, w.at,
 		    "\"%s\" has no client: write \"*\" to export it to "
-		    "everybody",
+		    "every client",
 		    w.text);
 }
 

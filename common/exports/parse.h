@@ -11,11 +11,11 @@
 #include "base/util.h"
 #include "exports/exports.h"
 
-#define EXPORTS_REPORTS_MAX   100 /* then the parser says so and stops */
+#define EXPORTS_REPORTS_MAX   100 /* the last report says that it stops */
 #define EXPORTS_ADDRESSES_MAX 16 /* of one host name */
 #define EXPORTS_OPTIONS_MAX   64 /* rows of the option table */
 
-/* Where in the file something stands. */
+/* A place in the file. */
 struct exports_at {
 	int line, column; /* from 1 */
 };
@@ -24,24 +24,24 @@ struct exports_parser {
 	const struct exports_hooks *hooks;
 	int reports;
 	bool failed; /* an error was reported */
-	/* Options that mean nothing here: bit = row; where the first was. */
+	/* Options without effect, a bit for each row; place of the first. */
 	uint64_t idle;
 	struct exports_at idle_at;
 };
 
-/* What an option list says, before it becomes a client entry. */
+/* An option list, before it becomes a client entry. */
 struct exports_draft {
 	struct export_options options;
 	char *aliases[EXPORTS_ALIASES_MAX]; /* owned */
 	size_t naliases;
 	bool has_fsid;
 	uint32_t fsid;
-	/* For warnings within one list: row that last spoke, by group. */
+	/* The last option of each group in this list, for warnings. */
 	const char *spoke[EXPORTS_OPTIONS_MAX];
 };
 
-/* report.c: both tell the caller of exports_parse(); after an error there is
- * no list. */
+/* report.c: both call the hook of exports_parse(). After an error there is no
+ * list. */
 extern const struct exports_at exports_top; /* the first character */
 void exports_error(struct exports_parser *, struct exports_at, const char *fmt,
     ...) PRINTF_LIKE(3, 4);
@@ -49,20 +49,20 @@ void exports_warning(struct exports_parser *, struct exports_at,
     const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* option.c */
-/* The defaults: ro, root_squash, sync, secure, anonymous 65534. */
+/* Sets the defaults: ro, root_squash, sync, secure, anonymous 65534. */
 void exports_draft_init(struct exports_draft *);
-/* False: out of memory; then the copy is empty. */
+/* Returns false if there is no memory; the copy is then empty. */
 bool exports_draft_copy(struct exports_draft *, const struct exports_draft *);
 void exports_draft_clear(struct exports_draft *);
-/* Applies one option ("ro", "anonuid=99"); what is wrong is reported. */
+/* Applies one option ("ro", "anonuid=99") and reports what is wrong. */
 void exports_option(struct exports_parser *, struct exports_draft *,
     const char *text, struct exports_at);
-/* The one warning about options that mean nothing here. */
+/* Warns of the options without effect. */
 void exports_option_idle(struct exports_parser *);
 bool exports_options_equal(const struct export_options *,
     const struct export_options *);
 
-/* host.c: a client as written: its prefixes; a host name may have several. */
+/* host.c: the prefixes of a client; a host name may have several. */
 struct exports_host {
 	bool any;
 	struct addr net[EXPORTS_ADDRESSES_MAX];
@@ -70,11 +70,11 @@ struct exports_host {
 	size_t n;
 };
 
-/* False when nothing can be matched; then it has been reported. */
+/* Fills in a client. Returns false, after a report, if it matches no host. */
 bool exports_host(struct exports_parser *, struct exports_host *,
     const char *text, struct exports_at);
 
-/* finish.c: sorts, numbers and checks the list as a whole. */
+/* finish.c: sorts the list, sets ids and checks the list as a whole. */
 void exports_finish(struct exports_parser *, struct exports *);
 
 #endif

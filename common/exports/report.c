@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the exports parser has to say, at most EXPORTS_REPORTS_MAX times.
+ * The reports of the exports parser, at most EXPORTS_REPORTS_MAX.
  * Runs in: wherever exports_parse() does.
  */
 #include <stdarg.h>

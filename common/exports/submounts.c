@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One pass over the kernel's list. Of several mounts at one place the last is
- * the one that is seen.
+ * Reads /proc/self/mountinfo once. If several mounts have one path, the last
+ * one covers the others.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <stdio.h>
@@ -57,14 +57,14 @@ add(struct submounts *s, const struct exports *ex, const struct export *e,
 
 	if (s->n == SUBMOUNTS_MAX) {
 		if (!s->full)
-			log_warnx("exports: %s and what follows is not "
-				  "entered: %d mounts inside are the limit, "
-				  "no flag raises it",
+			log_warnx("exports: %s and later mounts are not "
+				  "entered: at most %d mounts inside exports "
+				  "(export them by themselves)",
 			    path, SUBMOUNTS_MAX);
 		s->full = true;
 	} else if (is_taken(s, ex, id))
-		log_warnx("exports: %s is not entered: it has the number %u of "
-			  "another (export it by itself, with fsid=)",
+		log_warnx("exports: %s is not entered: its export id %u is "
+			  "taken (export it by itself, with fsid=)",
 		    path, id);
 	else if (strlcpy(sub->path, path, sizeof(sub->path)) <
 	    sizeof(sub->path)) {
@@ -75,7 +75,7 @@ add(struct submounts *s, const struct exports *ex, const struct export *e,
 	}
 }
 
-/* One mount: which exports lie on it, and does it lie in one? */
+/* Records one mount: which exports lie on it, and in which export it lies. */
 static void
 take(struct submounts *s, const struct exports *ex, const char *path,
     uint64_t mount)
@@ -84,12 +84,12 @@ take(struct submounts *s, const struct exports *ex, const char *path,
 	struct submount *sub;
 	size_t i;
 
-	/* The list is in order: what lies deeper, or above, comes later. */
+	/* In the kernel's order a deeper or covering mount comes later. */
 	for (i = 0; i < ex->n; i++)
 		if (is_at_or_below(ex->list[i].path, path))
 			s->under[i] = mount;
 	if (e == NULL || strcmp(e->path, path) == 0 || !exports_crossmnt(e))
-		return; /* outside, an export of its own, or not entered */
+		return; /* outside all exports, itself one, or not entered */
 	if (find(s, path) == NULL)
 		add(s, ex, e, path);
 	sub = find(s, path);
@@ -123,7 +123,7 @@ submounts_open(struct submounts *s, const struct jail *jail)
 	for (i = 0; i < s->n; i++) {
 		s->list[i].root = jail_root(jail, s->list[i].path);
 		if (s->list[i].root == -1)
-			continue; /* the jail has said so */
+			continue; /* the jail has logged why */
 		log_info("exports: %s is entered (crossmnt)", s->list[i].path);
 		if (i != n)
 			s->list[n] = s->list[i];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is mounted inside the exports that say crossmnt, and what the exports
- * themselves lie on. A filesystem inside is like an export of its own, with the
- * clients of the one around it; mountd and nfsd find the same ones under the
- * same numbers. The kernel's list tells: to find them no filesystem is touched,
- * so that a dead one cannot hang us here.
+ * The filesystems mounted inside exports with crossmnt, and the mounts that the
+ * exports themselves lie on. A submount is served as an export of its own, to
+ * the clients of the outer export. mountd and nfsd give it the same export id.
+ * The kernel's list of mounts is read; no filesystem is accessed, so a dead one
+ * cannot block the parent.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef EXPORTS_SUBMOUNTS_H
@@ -16,23 +16,23 @@
 #define SUBMOUNTS_MAX 256
 
 struct submount {
-	uint32_t index; /* of the export around it */
-	uint16_t id; /* for handles; no other's */
-	char path[EXPORTS_PATH_MAX + 1]; /* in full */
-	uint64_t mount; /* which one is mounted there */
-	int root; /* borrowed from the jail */
+	uint32_t index; /* of the outer export */
+	uint16_t id; /* export id in handles; unique */
+	char path[EXPORTS_PATH_MAX + 1]; /* absolute */
+	uint64_t mount; /* identifies the mount */
+	int root; /* owned by the jail */
 };
 
 struct submounts {
-	uint64_t under[EXPORTS_MAX]; /* which mount each export lies on */
+	uint64_t under[EXPORTS_MAX]; /* the mount that each export lies on */
 	size_t n;
-	bool full; /* there are more, which has been said */
+	bool full; /* there are more; a warning was logged */
 	struct submount list[SUBMOUNTS_MAX];
 };
 
-/* As it is now; without roots. */
+/* Fills in the current mounts, without roots. */
 void submounts_list(struct submounts *, const struct exports *);
-/* Takes the roots from the jail; what it does not hold is left out. */
+/* Fills in the roots from the jail. A submount that is not there is removed. */
 void submounts_open(struct submounts *, const struct jail *);
 
 #endif

@@ -224,4 +224,4 @@ def tls_only(w):
             s.processes[daemon].send_signal(signal.SIGHUP)
             w.true(eventually(lambda d=daemon: "not reloaded" in s.log(d)),
                    f"{daemon} takes the file")
-        w.true(s.works(), "the old exports stay in force")
+        w.true(s.works(), "the old exports stay active")

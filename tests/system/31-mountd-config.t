@@ -103,7 +103,7 @@ like "$(call 3 1 "$T/srv/late")" ^00000000 'now it is served'
 exports "$T/srv/a 127.0.0.1(rw,insecure)
 $T/srv/b 127.0.0.1(bogus)"
 check 'a broken file: the reason' reload "$T/exports:2:.* unknown option \"bogus\""
-check 'and that the old exports stay' wait_for 5 logged 'not reloaded, the old ones stay in force'
+check 'and that the old exports stay' wait_for 5 logged 'not reloaded, the old ones stay active'
 like "$(call 3 1 "$T/srv/late")" ^00000000 'they do'
 is "$(call 3 1 "$T/srv/b")" 0000000d 'nothing of the broken file is in force'
 

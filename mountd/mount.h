@@ -29,15 +29,15 @@
 #define MOUNTPROC_EXPORTALL 6 /* versions 1 and 2 */
 #define MOUNTPROC_PATHCONF  7 /* version 2 */
 
-/* Longer strings are not paths at all; shorter ones get a status. */
+/* A longer string cannot be decoded; a shorter one gets a status. */
 #define MOUNT_WIRE_MAX	 4096
-#define MOUNT_RECORD_MAX 8192 /* longest legal call */
+#define MOUNT_RECORD_MAX 8192 /* longest call */
 #define MOUNT_REPLY_MAX	 (256 * 1024)
 #define MOUNT_LIST_MAX	 4096 /* entries of the mount list */
 #define MOUNT_ROWS_MAX	 8192 /* entries of one EXPORT reply */
 #define MOUNT_GROUPS_MAX 16384
 
-/* mountstat3; versions 1 and 2 have the same numbers where shared. */
+/* mountstat3; versions 1 and 2 use a subset of the numbers. */
 enum mountstat {
 	MNT_OK = 0,
 	MNTERR_PERM = 1,
@@ -52,39 +52,39 @@ enum mountstat {
 	MNT_DEFERRED = -1 /* never on the wire: run again on a file thread */
 };
 
-/* A path as it was asked for. */
+/* The path of a call. */
 struct mount_path {
-	enum mountstat status; /* MNT_OK: clean is one */
-	enum export_names names; /* how it was spelled */
+	enum mountstat status; /* MNT_OK: clean is valid */
+	enum export_names names; /* its dialect */
 	char clean[EXPORTS_PATH_MAX + 1];
-	struct slice raw; /* for the log; until the reply is sent */
+	struct slice raw; /* for the log; valid until the reply is sent */
 };
 
 struct call_args {
 	struct mount_path path;
 };
 
-/* One line of the mount list. */
+/* One entry of the mount list. */
 struct mount_entry {
 	struct addr host; /* port 0 */
 	char *path;
 };
 
-/* The entries of a DUMP reply, which has room for no more text than this. */
+/* The entries of a DUMP reply; its size bounds their text. */
 struct mount_dump {
 	struct mount_entry rows[MOUNT_LIST_MAX];
 	size_t nrows;
 	char text[MOUNT_REPLY_MAX]; /* their paths */
 };
 
-/* One entry of an EXPORT reply: a directory and the clients it is for. */
+/* One entry of an EXPORT reply: a directory and its clients. */
 struct mount_row {
 	const char *dir;
 	enum export_names names;
 	size_t first, n; /* in groups */
 };
 
-/* Borrowed until the reply is encoded. */
+/* An EXPORT reply. Its pointers are valid until the reply is encoded. */
 struct mount_listing {
 	struct mount_row rows[MOUNT_ROWS_MAX];
 	size_t nrows;
@@ -104,11 +104,11 @@ struct mount_state;
 struct call_ctx {
 	struct rpc_call *call;
 	struct mount_state *state;
-	const struct mount_path *mnt; /* set by MNT, to be logged */
-	bool is_new; /* MNT: it was not in the mount list, */
-	bool evicted; /* and another had to go for it */
-	char why[256]; /* the reason in words, for the log */
-	uint64_t why_key; /* the same reason has the same number */
+	const struct mount_path *mnt; /* set by MNT, for the log */
+	bool is_new; /* MNT: it was not in the mount list */
+	bool evicted; /* MNT: an older entry was evicted */
+	char why[256]; /* the reason, for the log */
+	uint64_t why_key; /* identifies the reason */
 };
 
 extern const struct rpc_prog mount_prog;

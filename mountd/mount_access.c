@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who may mount what, and the reason in words an administrator can act on.
+ * Decides which client may mount which path, and gives a reason that an
+ * administrator can act on.
  * Runs in: mountd worker; mountd -n -x.
  */
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 #include "base/util.h"
 #include "mountd/mount_access.h"
 
-#define CLIENTS_SHOWN 3 /* of those that would have been allowed */
+#define CLIENTS_SHOWN 3 /* permitted clients that a refusal names */
 
 enum reason {
 	GRANTED = 1,
@@ -37,7 +38,7 @@ decide(struct mount_verdict *v, enum reason reason, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* "line 3 allows 10.0.0.1, line 4 allows 10.0.0.2 and 7 more". */
+/* Refuses: "line 3 allows 10.0.0.1, line 4 allows 10.0.0.2 and 7 more". */
 static void
 refuse_client(struct mount_verdict *v, enum export_names names)
 {
@@ -66,7 +67,7 @@ refuse_client(struct mount_verdict *v, enum export_names names)
 	else if (n > 0)
 		decide(v, OTHER_CLIENTS, "%s", text);
 	else
-		decide(v, OTHER_CLIENTS, "line %d allows nobody%s", e->line,
+		decide(v, OTHER_CLIENTS, "line %d allows no client%s", e->line,
 		    names == NAMES_UTF16LE ?
 			" with names in UTF-16 (add \"names=utf16le\")" :
 			"");

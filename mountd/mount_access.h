@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The access decision and its reason. One function decides for MNT, PATHCONF
- * and for "mountd -n -x", so that the explanation cannot differ from what is
- * done. Pure.
+ * and "mountd -n -x", so the explanation always agrees with the service. Pure.
  * Runs in: mountd worker; mountd -n -x.
  */
 #ifndef MOUNT_ACCESS_H
@@ -15,12 +14,12 @@ struct mount_verdict {
 	enum mountstat status; /* MNT_OK or MNTERR_ACCES */
 	struct exports_place at;
 	char why[256]; /* "line 3 allows 192.168.1.0/24" */
-	uint64_t key; /* number of this reason, the same for any port */
+	uint64_t key; /* identifies the reason, for any port */
 };
 
 /*
- * May this host mount this (clean) path? The status of a refusal does not tell
- * whether there is such an export.
+ * Decides whether this host may mount this path, which is clean. The status of
+ * a refusal does not reveal whether such an export exists.
  */
 void mount_access(struct mount_verdict *, const struct exports *,
     const char *path, enum export_names, const struct addr *host);

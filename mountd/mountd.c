@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * mountd: says who may have what. Command line and start; the processes are
- * in parent.c and worker.c.
+ * mountd: gives clients the handles of the exports that they may mount. This is
+ * the command line and the start; parent.c and worker.c are the processes.
  * Runs in: mountd parent; the worker passes through role_dispatch().
  */
 #include <stddef.h>
@@ -18,7 +18,7 @@ static const struct role_row roles[] = {
 
 /* clang-format off */
 static const struct daemon_option options[] = {
-	{ 'x', "explain", "addr[:port]", "with -n: what this client gets, and why", OPT_TEXT(struct mountd, explain, 0) },
+	{ 'x', "explain", "addr[:port]", "with -n: what this client may mount, and why", OPT_TEXT(struct mountd, explain, 0) },
 };
 
 static const struct daemon_option settings[] = {
@@ -40,8 +40,8 @@ static const struct daemon_option settings[] = {
 static const struct rpc_limits limits = {
 	.record_max = MOUNT_RECORD_MAX,
 	.reply_max = MOUNT_REPLY_MAX,
-	/* Of lists what fits into one packet: a call can be forged, and must
-	 * not send much more to whom it names than it cost. */
+	/* A list is cut to one packet. The source address of a datagram can be
+	 * forged, so a reply must not be much longer than the call. */
 	.datagram_reply_max = 1400,
 	.fragments_max = 64,
 	.connections_max = 512,
@@ -76,9 +76,9 @@ read_options(struct mountd *m, int argc, char *argv[])
 	m->setup.limits = limits;
 	daemon_options(&m->d, &spec, argc, argv);
 	if (m->explain != NULL && !m->d.check_only)
-		fatalx("-x explains the configuration: use it with -n");
+		fatalx("-x only explains the configuration: add -n");
 	if (m->d.noperands > 0 && m->explain == NULL)
-		fatalx("\"%s\": a path is only for -n -x", m->d.operands[0]);
+		fatalx("\"%s\": a path needs -n -x", m->d.operands[0]);
 	m->setup.strict = m->d.strict;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * mountd's two processes and what they say to each other. The worker reads the
- * network and has nothing: no key, no capability, no file outside the exports.
- * The parent has the key and reads nothing but its configuration and these
- * messages.
+ * mountd's two processes and their messages. The worker reads the network. It
+ * has no key, no capability and no file outside the exports. The parent has the
+ * key and reads only its configuration and these messages.
  * Runs in: mountd parent, mountd worker.
  */
 #ifndef MOUNTD_H
@@ -26,15 +25,15 @@ enum mountd_message {
 	/* After those of enum role_message. */
 	MOUNTD_HANDLES =
 	    ROLE_MESSAGES, /* parent: of one root of the next list */
-	MOUNTD_STATS, /* parent: write statistics to the log */
-	MOUNTD_STOP, /* parent: finish and end */
+	MOUNTD_STATS, /* parent: log statistics */
+	MOUNTD_STOP, /* parent: finish the calls and exit */
 	MOUNTD_READY, /* worker: serving */
-	MOUNTD_SEAL, /* worker, own channel: a handle for this, please */
-	MOUNTD_SEALED, /* parent: the answer */
+	MOUNTD_SEAL, /* worker, second channel: seal a handle */
+	MOUNTD_SEALED, /* parent: the answer to MOUNTD_SEAL */
 	MOUNTD_MESSAGES
 };
 
-/* Descriptors the worker inherits, before its listening sockets. */
+/* Descriptors that the worker inherits; its listening sockets follow. */
 enum { MOUNTD_FD_JAIL, MOUNTD_FD_SEAL, MOUNTD_FD_SOCKETS };
 
 struct mountd_setup {
@@ -49,17 +48,17 @@ struct mountd_setup {
 /* Sent before the list of exports, for each root that can be served. */
 struct mountd_handles {
 	uint32_t index; /* of the export in the list */
-	bool served; /* false: the root is not there, or has no handles */
-	bool slow; /* its filesystem may wait for others */
+	bool served; /* false: the root is absent or has no handles */
+	bool slow; /* its filesystem may wait for another machine or process */
 	bool sealed[2]; /* by enum export_names */
 	struct fh fh[2];
 };
 
-/* What the worker sends has no bool: one that is neither 0 nor 1 is none. */
+/* The worker sends no bool: a value other than 0 and 1 is undefined in C. */
 struct mountd_seal {
 	uint16_t export_id;
 	uint8_t utf16;
-	char below[EXPORTS_PATH_MAX + 1]; /* how it was found */
+	char below[EXPORTS_PATH_MAX + 1]; /* its path below the export */
 };
 
 struct mountd_sealed {
@@ -67,7 +66,7 @@ struct mountd_sealed {
 	struct fh fh;
 };
 
-/* What the command line says. */
+/* The command line. */
 struct mountd {
 	struct daemon d;
 	const char *explain; /* -x */
@@ -76,9 +75,9 @@ struct mountd {
 
 /* The role "worker". */
 int mountd_worker(struct role *);
-/* Serves until told to stop; returns the exit status. */
+/* Serves until it is told to stop. Returns the exit status. */
 int mountd_parent(struct mountd *);
-/* -n: checks the configuration, -x: and explains. Returns the status. */
+/* Checks the configuration (-n), explains it (-x). Returns the exit status. */
 int mountd_check(const struct mountd *);
 
 #endif

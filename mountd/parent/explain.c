@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "mountd -n": is the configuration good? "mountd -n -x": what does a client
- * get, export by export, which line decides, and why. Asks the same function
- * that serves clients.
+ * "mountd -n" checks the configuration. "mountd -n -x" prints for each export
+ * what a client gets, and which line decides. It calls the function that
+ * decides for clients, mount_access().
  * Runs in: mountd -n.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "mountd/mount_access.h"
 #include "mountd/mountd.h"
 
-#define PORT_ASSUMED 1023 /* what a client with "secure" would use */
+#define PORT_ASSUMED 1023 /* a port that "secure" permits */
 
 static const char *const face[] = {
 	[NAMES_BYTES] = "", [NAMES_UTF16LE] = " (names=utf16le)"
@@ -24,7 +24,7 @@ static void
 print_squash(const struct export_options *o)
 {
 	if (o->all_squash)
-		printf("; everybody becomes %u:%u", o->anonuid, o->anongid);
+		printf("; all users become %u:%u", o->anonuid, o->anongid);
 	else if (o->no_root_squash)
 		printf("; root stays root, callers without a name become %u:%u",
 		    o->anonuid, o->anongid);
@@ -49,7 +49,7 @@ print_options(const struct export_client *c)
 		printf("%s%s", i == 0 ? "; also as " : ", ", c->aliases[i]);
 }
 
-/* One line: "/srv/x: granted: line 3 allows 10.0.0.0/8; read-only; ...". */
+/* Prints "/srv/x: granted: line 3 allows 10.0.0.0/8; read-only; ...". */
 static void
 explain_path(const struct exports *ex, const char *path,
     const struct addr *host, enum export_names names)
@@ -66,7 +66,7 @@ explain_path(const struct exports *ex, const char *path,
 	printf("\n");
 }
 
-/* Is there anything to say? Of an export for nobody, once. */
+/* Is a line printed for this dialect? An export without clients gets one. */
 static bool
 has_face(const struct export *e, enum export_names names)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The parent: configuration, key, sockets, registration, jail, worker. It
- * reads no byte from the network. What its worker says is checked by size
- * before it is looked at, and never believed.
+ * The parent: configuration, key, sockets, registration, jail, worker. It reads
+ * no byte from the network. It checks the size of a worker's message before it
+ * reads it, and trusts no content.
  * Runs in: mountd parent.
  */
 #include <fcntl.h>
@@ -30,22 +30,22 @@ struct parent {
 	struct event_base *base;
 	struct exports_file file;
 	struct jail *jail;
-	struct seal_export seals[EXPORTS_MAX]; /* as file.list */
+	struct seal_export seals[EXPORTS_MAX]; /* parallel to file.list */
 	struct submounts subs;
-	struct seal_export sub_seals[SUBMOUNTS_MAX]; /* as subs */
+	struct seal_export sub_seals[SUBMOUNTS_MAX]; /* parallel to subs */
 	struct fh_keys keys;
 	struct listen_set sockets;
 	struct registration *registration;
 	struct role_child *worker;
 	struct reload reload;
-	bool serving; /* the worker has been, once */
-	int seal_pair[2]; /* ours, the worker's while it is started */
+	bool serving; /* the worker has been ready once */
+	int seal_pair[2]; /* parent's end; worker's end until it has started */
 	struct event *on_seal;
 	struct event *on_stop_timer;
 	bool stopping;
 };
 
-/* Seals the roots of the list in force and sends it, if there is a worker. */
+/* Seals the roots of the active list and sends it to the worker. */
 static void
 send_exports(struct parent *p)
 {
@@ -64,11 +64,14 @@ send_exports(struct parent *p)
 			(void)role_send(p->worker, MOUNTD_HANDLES, &m,
 			    sizeof(m), NULL, 0);
 	}
-	/* The parent knows what is mounted inside: it seals. */
+	/* The worker needs no submounts: the parent seals their handles. */
 	role_exports_send(p->worker, &p->file, p->jail, NULL);
 }
 
-/* Tells the world when the worker serves: at the start and after a reload. */
+/*
+ * Reports that the worker serves the active list. At the start it registers the
+ * program and tells the service manager.
+ */
 static void
 check_roles(struct parent *p)
 {
@@ -95,8 +98,8 @@ on_serves(void *arg, struct ipc_message *msg UNUSED)
 }
 
 /*
- * The export, or what is mounted inside it, where fd lies; NULL: the worker
- * made it up.
+ * Returns the export, or the submount in it, on whose mount fd lies. NULL:
+ * there is no such export id.
  */
 static const struct seal_export *
 find_seal(const struct parent *p, uint16_t id, int fd)
@@ -124,7 +127,9 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 	    msg->fds[0], &p->keys);
 	if (ipc_send(p->seal_pair[0], MOUNTD_SEALED, &answer, sizeof(answer),
 		NULL, 0) == -1)
-		role_restart(p->worker, "does not read its handles");
+		role_restart(p->worker,
+		    "does not read answers on its handle "
+		    "channel");
 }
 
 /* clang-format off */
@@ -167,7 +172,7 @@ on_seal_channel(evutil_socket_t fd, short what UNUSED, void *arg)
 		return;
 	if (r == -1 && why != NULL)
 		role_restart(p->worker, why);
-	close_seal(p); /* a worker without it is about to end */
+	close_seal(p); /* without it the worker exits */
 }
 
 static size_t
@@ -238,7 +243,7 @@ stop_worker(void *arg)
 		finish(p);
 }
 
-/* Unregister first: nobody is sent to a port where nobody answers. */
+/* Unregisters first, so portmapd sends no client to a port without server. */
 static void
 stop(void *arg)
 {
@@ -257,13 +262,13 @@ stop(void *arg)
 		stop_worker(p);
 }
 
-/* A worker that is started anew gets the exports then, as in nfsd. */
+/* Gives the worker the new list. A restarted worker gets it when it starts. */
 static void
 use_exports(struct parent *p)
 {
 	if (jail_needs_restart(p->jail)) {
 		role_restart(p->worker, "it cannot reach the new exports");
-		close_seal(p); /* what it could ask for is of the old list */
+		close_seal(p); /* its questions refer to the old list */
 	} else
 		send_exports(p);
 }
@@ -299,7 +304,8 @@ static void
 prepare(struct parent *p)
 {
 	if (!config_load(&p->file, p->m->d.exports_file, false))
-		fatalx("%s: not usable, see above", p->m->d.exports_file);
+		fatalx("%s: has errors, listed above: correct them",
+		    p->m->d.exports_file);
 	config_load_key(&p->keys, p->m->d.key_file);
 	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Makes handles of descriptors.
+ * Seals handles of descriptors.
  * Runs in: mountd parent.
  */
 #include <sys/stat.h>
@@ -25,9 +25,9 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 	memset(s, 0, sizeof(*s));
 	memset(m, 0, sizeof(*m));
 	if (root == -1)
-		return; /* the jail has said so */
+		return; /* the jail has logged why */
 	if (fh_fs_probe(&s->fs, root) == -1) {
-		log_warn("%s: not served", e->path);
+		log_warn("export %s: not served", e->path);
 		return;
 	}
 	s->conf = e;
@@ -43,7 +43,9 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 			continue;
 		if (fh_fs_root(&s->fs, root, e->id,
 			dialects[i] == NAMES_UTF16LE, &plain) == -1) {
-			log_warn("%s: no handle", e->path);
+			log_warn("export %s: not served: its root has no "
+				 "handle",
+			    e->path);
 			continue;
 		}
 		fh_seal(&m->fh[dialects[i]], &plain, e->path, keys);
@@ -57,18 +59,21 @@ seal_submount(struct seal_export *s, const struct submount *sub,
 {
 	memset(s, 0, sizeof(*s));
 	if (fh_fs_probe(&s->fs, sub->root) == -1) {
-		log_warn("%s: not served", sub->path);
+		log_warn("mount %s: not served", sub->path);
 		return;
 	}
 	s->conf = e;
 	s->path = sub->path;
 	s->id = sub->id;
-	/* "/" is the only path that ends with a slash */
+	/* only the path "/" ends with a slash */
 	s->above = strlen(sub->path) - strlen(e->path) - (e->path[1] != '\0');
 	s->mount_id = fh_fs_mount(sub->root);
 }
 
-/* Where files are named by their names: along the way the worker took. */
+/*
+ * For FH_BY_NAME: makes the handle from the worker's path. Returns false if the
+ * path is bad.
+ */
 static bool
 name_plain(const struct seal_export *s, const struct mountd_seal *ask,
     struct fh_plain *plain)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The parent's side of handles: it alone has the key. Roots are sealed when
- * exports are loaded; anything below only for a descriptor that the worker
- * could open itself and that lies on the export's own mount, or on one inside
- * it where that may be entered.
+ * Handles of mountd; only the parent has the key. It seals the roots when the
+ * exports are loaded. Below a root it seals a handle only for a descriptor that
+ * the worker sends. The file must lie on the export's mount, or on a submount
+ * that may be entered.
  * Runs in: mountd parent.
  */
 #ifndef PARENT_SEAL_H
@@ -17,23 +17,23 @@
 #include "handle/fhandle_fs.h"
 #include "mountd/mountd.h"
 
-/* How files of one export, or of a filesystem inside it, are named. */
+/* How handles identify the files of one export or submount. */
 struct seal_export {
-	const struct export *conf; /* NULL: not there */
-	const char *path; /* its own, borrowed */
+	const struct export *conf; /* NULL: absent */
+	const char *path; /* of the export or submount; not owned */
 	uint16_t id;
-	size_t above; /* what of a path below the export leads to it */
+	size_t above; /* length of a submount's path below the export */
 	struct fh_fs fs;
 	uint64_t mount_id;
 };
 
-/* Fills the entry and the message for the worker; root -1: not there. */
+/* Fills the entry and the message for the worker. root -1: it is absent. */
 void seal_root(struct seal_export *, struct mountd_handles *,
     const struct export *, int root, const struct fh_keys *);
-/* The same for what is mounted inside an export; sub is borrowed. */
+/* Fills the entry of a submount; sub must outlive it. */
 void seal_submount(struct seal_export *, const struct submount *,
     const struct export *);
-/* Answers the worker; what it asks is not believed. */
+/* Returns the answer to a worker, whose question is not trusted. */
 struct mountd_sealed seal_descriptor(const struct seal_export *,
     const struct mountd_seal *, int fd, const struct fh_keys *);
 

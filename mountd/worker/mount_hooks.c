@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Around each call: context before, log after. Text from clients is escaped,
- * and no client can fill the log.
+ * Before each call: its context. After it: the log. Text from clients is
+ * escaped, and log_permit() bounds the lines that a client can cause.
  * Runs in: mountd worker (event loop).
  */
 #include <string.h>
@@ -20,10 +20,10 @@ begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
 	ctx->state = arg;
-	return AUTH_OK; /* any flavour: the address decides */
+	return AUTH_OK; /* any flavour: access depends on the address */
 }
 
-/* As the client wrote it; a player's spelling in ours. */
+/* Formats the path of a call for the log; a player's path as UTF-8. */
 static const char *
 shown(char out[TEXT_SHOWN], const struct mount_path *p)
 {
@@ -50,8 +50,8 @@ log_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 	const struct addr *host = &call->peer->from;
 
 	if (ctx->evicted && log_permit("list full", 0))
-		log_info("the mount list forgets its oldest: %d in all, %d of "
-			 "one host; no flag raises it, nothing depends on it",
+		log_info("mount list: full at %d entries, %d of one host: the "
+			 "oldest is evicted; only showmount -a is affected",
 		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
 	if (ctx->is_new &&
 	    log_permit("mounted", addr_hash(host) ^ ctx->why_key))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The mount list: an array in order of age. Short enough to be searched from
- * end to end, because MNT is rare.
+ * The mount list: an array, oldest entry first. Searches are linear, because
+ * MNT is rare.
  * Runs in: mountd worker (event loop and file threads).
  */
 #include <pthread.h>
@@ -46,7 +46,7 @@ mount_list_free(struct mount_list *l)
 	free(l);
 }
 
-/* The place of an entry, or n. */
+/* Returns the index of an entry, or n. */
 static size_t
 find(const struct mount_list *l, const struct addr *host, const char *path)
 {
@@ -60,7 +60,7 @@ find(const struct mount_list *l, const struct addr *host, const char *path)
 	return i;
 }
 
-/* How many entries the host has, and where the oldest is. */
+/* Returns the host's number of entries and stores the index of its oldest. */
 static size_t
 count(const struct mount_list *l, const struct addr *host, size_t *oldest)
 {
@@ -75,7 +75,7 @@ count(const struct mount_list *l, const struct addr *host, size_t *oldest)
 	return mine;
 }
 
-/* Makes room for one more entry of this host. True: another had to go. */
+/* Makes room for an entry of this host. Returns true if it evicted another. */
 static bool
 make_room(struct mount_list *l, const struct addr *host)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who has mounted what. A courtesy to administrators: nothing depends on it.
- * Bounded: at a limit the oldest entry of that host, then the oldest of all,
- * makes room. It is lost when the worker ends.
+ * The mount list: which client has mounted which path. It only informs
+ * administrators; no decision depends on it. It is bounded: at a host's limit
+ * its oldest entry is evicted, at the total limit the oldest of all. The list
+ * is lost when the worker exits.
  * Runs in: mountd worker (event loop and file threads).
  */
 #ifndef WORKER_MOUNT_LIST_H
@@ -17,21 +18,21 @@
 
 struct mount_list;
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 struct mount_list *mount_list_new(void);
 void mount_list_free(struct mount_list *);
 /*
- * True when the entry is new; evicted: an older one had to go. The port of host
- * does not matter.
+ * Adds an entry. Returns true if it is new. Sets evicted if an older entry was
+ * evicted for it. The port of host is ignored.
  */
 bool mount_list_add(struct mount_list *, const struct addr *host,
     const char *path, bool *evicted);
-/* True when it was there. */
+/* Removes an entry. Returns true if it was there. */
 bool mount_list_remove(struct mount_list *, const struct addr *host,
     const char *path);
-/* All of one host; true when there were any. */
+/* Removes the entries of one host. Returns true if there were any. */
 bool mount_list_remove_all(struct mount_list *, const struct addr *host);
-/* Copies the entries of one host or (NULL) of all, oldest first. */
+/* Copies the entries of one host, or of all (NULL), oldest first. */
 void mount_list_copy(struct mount_list *, const struct addr *host,
     struct mount_dump *);
 size_t mount_list_count(struct mount_list *);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the procedures of MOUNT do. A mount gives a client a handle it could
- * have without us once it knows it: every later request is authorised on its
- * own, so nothing here is a barrier, and nothing depends on the mount list.
+ * The procedures of MOUNT. MNT only hands out a handle. nfsd authorises every
+ * NFS call again, so a wrong answer here gives no access.
  * Runs in: mountd worker; op_mnt also on its file threads.
  */
 #include <errno.h>
@@ -17,8 +16,10 @@
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 
-/* Reasons of op_mnt's own, beside those of mount_access(); the last is as many
- * as open_failed() has rows. */
+/*
+ * Reasons besides those of mount_access(). NOT_REACHED stands for as many as
+ * open_failed() has rows.
+ */
 enum reason { BAD_PATH = 16, NOT_THERE, NOT_SEALED, BUSY, NOT_REACHED };
 
 static void
@@ -28,7 +29,7 @@ explain(struct call_ctx *ctx, unsigned int reason, const char *why)
 	ctx->why_key = (uint64_t)reason << 16;
 }
 
-/* What the client hears when its path could not be opened, and what we say. */
+/* Returns the status for a path that could not be opened; sets the reason. */
 static enum mountstat
 open_failed(struct call_ctx *ctx, int error)
 {
@@ -43,7 +44,7 @@ open_failed(struct call_ctx *ctx, int error)
 		{ ELOOP, MNTERR_ACCES, "a symbolic link is in the path" },
 		{ EXDEV, MNTERR_ACCES,
 		    "another filesystem is mounted there (export it by "
-		    "itself, or say crossmnt)" },
+		    "itself, or add \"crossmnt\")" },
 		{ EACCES, MNTERR_ACCES,
 		    "mountd's user cannot reach it (chmod o+x the "
 		    "directories above, or export it by itself)" },
@@ -61,7 +62,7 @@ open_failed(struct call_ctx *ctx, int error)
 	return MNTERR_IO;
 }
 
-/* A path below an export: opened by us, sealed by the parent. */
+/* Opens a path below an export and has the parent seal its handle. */
 static enum mountstat
 mount_below(struct call_ctx *ctx, const struct exports_place *at,
     struct served_export *e, enum export_names names, struct fh *fh)
@@ -106,7 +107,7 @@ mount_path(struct call_ctx *ctx, const struct served_exports *x,
 	if (*v.at.below == '\0') {
 		if (!e->handles.sealed[path->names]) {
 			explain(ctx, NOT_THERE,
-			    "it was not there when exports were loaded (make "
+			    "absent when the exports were loaded (make "
 			    "it, then reload)");
 			return MNTERR_NOENT;
 		}
@@ -143,7 +144,7 @@ op_mnt(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 		    &ctx->call->peer->from, args->path.clean, &ctx->evicted);
 }
 
-/* MOUNT 2: the limits of a path; the error does not say why. */
+/* MOUNT 2: are the limits of the path told? An error has no reason. */
 void
 op_pathconf(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -161,7 +162,7 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
 	active_done(x);
 }
 
-/* Always succeeds, and touches only the caller's own. */
+/* Removes an entry of this client. Always succeeds. */
 void
 op_umnt(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res UNUSED)
@@ -178,7 +179,7 @@ op_umntall(struct call_ctx *ctx, const struct call_args *args UNUSED,
 	(void)mount_list_remove_all(ctx->state->list, &ctx->call->peer->from);
 }
 
-/* A client learns about itself; about others only when configured so. */
+/* Lists the mounts of this client; of all clients with -o dump-all. */
 void
 op_dump(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
@@ -213,9 +214,9 @@ add_group(struct mount_listing *l, const struct export_client *c)
 }
 
 /*
- * One face of an export that is there: its path and aliases, with the entry
- * that decides for this host, or with all. A player knows the aliases and
- * nothing else.
+ * Lists an export in one dialect: its path and aliases, with the client entry
+ * that decides for this host, or with all entries. For a player the aliases
+ * replace the path.
  */
 static void
 list_face(struct mount_state *s, const struct export *e,
@@ -246,7 +247,7 @@ op_export(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
 	struct mount_state *s = ctx->state;
-	/* The event loop swaps lists, so this one stays until the reply. */
+	/* Only this thread swaps lists, so x is valid until the reply. */
 	const struct served_exports *x = s->active.list;
 	const struct addr *host = &ctx->call->peer->from;
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What happens around an operation: a call gets its context before, and after
- * it mounts and refusals are logged, once per client and reason.
+ * The hooks around an operation: a call gets its context; mounts and refusals
+ * are logged, once per client and reason.
  * Runs in: mountd worker (event loop).
  */
 #ifndef WORKER_MOUNT_OPS_H
@@ -11,7 +11,7 @@
 
 struct mount_state;
 
-/* The hooks of the pipeline; state is borrowed for good. */
+/* Returns the hooks for the RPC server. state must outlive it. */
 struct rpc_hooks mount_hooks(struct mount_state *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The procedures of MOUNT: nothing but rows.
+ * The rows of MOUNT's procedures.
  * Runs in: mountd worker.
  */
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The worker's table of exports and the way below them.
+ * The worker's table of exports, and opening files below them.
  * Runs in: mountd worker (event loop and file threads).
  */
 #include <sys/stat.h>
@@ -57,7 +57,7 @@ mount_table_new(struct exports *ex, const int *roots,
 	return x;
 }
 
-/* What kind of file, and on which mount of which filesystem. */
+/* Stores type, mount and device of a descriptor. Returns 0 or -1. */
 static int
 look(int fd, struct statx *sx)
 {
@@ -66,7 +66,7 @@ look(int fd, struct statx *sx)
 	    STATX_TYPE | STATX_MNT_ID, sx);
 }
 
-/* May the walk go on from here? Sets errno when not. */
+/* May the worker go on from this file? Sets errno if not. */
 static bool
 is_step(const struct statx *sx, const struct statx *root, bool last,
     bool crossmnt)
@@ -82,14 +82,14 @@ is_step(const struct statx *sx, const struct statx *root, bool last,
 	else if (!last && !S_ISDIR(sx->stx_mode))
 		errno = ENOTDIR;
 	else if (!S_ISDIR(sx->stx_mode) && !S_ISREG(sx->stx_mode))
-		errno = EACCES; /* a device, a pipe: nothing to mount */
+		errno = EACCES; /* a device or a pipe cannot be mounted */
 	return errno == 0;
 }
 
 /*
- * One component at a time, each opened without following it. openat2(2) would
- * do all in one call, but its flags are out of sight of a system call filter:
- * so the worker may call openat(2) with exactly these flags and nothing else.
+ * Opens one component after the other and follows no link. openat2(2) would do
+ * it in one call, but a system call filter cannot check its flags. The filter
+ * permits openat(2) with exactly the flags MOUNT_TABLE_OPEN.
  */
 int
 mount_table_open(const struct served_export *e, const char *below,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Codec of MOUNT. Paths are judged and cleaned here, so that operations see
- * only clean ones; a player's UTF-16LE is recognised by its first two bytes,
- * which no other path can have ("/" and NUL). Lists end where the reply is
- * full: always with whole entries.
+ * The codec of MOUNT. It cleans paths, so operations see only clean ones. A
+ * player's UTF-16LE is recognised by its first two bytes, "/" and NUL, which no
+ * other path can have. A list that does not fit ends after a whole entry.
  * Runs in: mountd worker.
  */
 #include <arpa/inet.h>
@@ -14,7 +13,7 @@
 #include "base/name.h"
 #include "mountd/mount.h"
 
-#define ENTRY_WORDS 12 /* two words of markers and lengths, and padding */
+#define ENTRY_WORDS 12 /* marker, length and padding of a string */
 #define GROUP_MAX   (2 * INET6_ADDRSTRLEN + 2)
 
 /* Bytes of MOUNT 2's ppathcnf bit mask: 1 is "error", then by _PC_ number. */
@@ -30,7 +29,7 @@ is_utf16(const struct slice *s)
 	    s->data[1] == 0;
 }
 
-/* Why a path that cannot be cleaned is refused. */
+/* Returns the status for a path that cannot be cleaned. */
 static enum mountstat
 bad_path(const char *text, size_t len)
 {
@@ -52,7 +51,7 @@ mount_get_path(struct xdr_in *x, struct call_args *args)
 	p->raw = xdr_get_opaque(x, MOUNT_WIRE_MAX);
 	if (x->failed)
 		return;
-	/* yanfs leaves the first slash out, then tries with it. */
+	/* yanfs first sends the path without its first slash. */
 	text[0] = '/';
 	if (is_utf16(&p->raw)) {
 		p->names = NAMES_UTF16LE;
@@ -79,7 +78,7 @@ mount_put_fhstatus(struct xdr_out *x, const struct call_res *res)
 	enum mountstat status = res->status;
 
 	if (status > MNTERR_NAMETOOLONG)
-		status = MNTERR_IO; /* an errno of long ago, not a new code */
+		status = MNTERR_IO; /* the newer codes are not in version 1 */
 	xdr_put_u32(x, (uint32_t)status);
 	if (status == MNT_OK)
 		xdr_put_fixed(x, res->fh.bytes, FH_SIZE);
@@ -93,8 +92,7 @@ mount_put_mountres3(struct xdr_out *x, const struct call_res *res)
 	if (res->status != MNT_OK)
 		return;
 	xdr_put_opaque(x, res->fh.bytes, FH_SIZE);
-	/* The flavours in the order we would like them; clients that know
-	 * only AUTH_NONE are anonymous. */
+	/* Flavours, preferred first. With AUTH_NONE a caller is anonymous. */
 	xdr_put_u32(x, 2);
 	xdr_put_u32(x, AUTH_SYS);
 	xdr_put_u32(x, AUTH_NONE);
@@ -120,7 +118,7 @@ mount_put_mounts(struct xdr_out *x, const struct call_res *res)
 	xdr_put_bool(x, false);
 }
 
-/* "169.254.0.0/255.255.0.0", the only form players are known to be given. */
+/* Formats "169.254.0.0/255.255.0.0", the form that players expect. */
 static void
 net_and_mask(char out[GROUP_MAX], const struct export_client *c)
 {
@@ -137,7 +135,7 @@ net_and_mask(char out[GROUP_MAX], const struct export_client *c)
 	(void)snprintf(out, GROUP_MAX, "%s/%s", net_text, mask_text);
 }
 
-/* The directory in its dialect; false when it has no such form. */
+/* Encodes the directory in its dialect. Returns false if that has no form. */
 static bool
 put_dir(struct xdr_out *x, const struct mount_row *row)
 {
@@ -155,7 +153,7 @@ put_dir(struct xdr_out *x, const struct mount_row *row)
 	return true;
 }
 
-/* One exportnode without what follows it; false: it does not fit. */
+/* Encodes one exportnode without ex_next. Returns false if it does not fit. */
 static bool
 put_row(struct xdr_out *x, const struct mount_listing *list,
     const struct mount_row *row)
@@ -196,7 +194,7 @@ put_rows(struct xdr_out *x, const struct mount_listing *list, bool players)
 	xdr_put_bool(x, false);
 }
 
-/* exportlist: RFC 1094, A.5.6. Players speak version 1, and only that. */
+/* exportlist: RFC 1094, A.5.6. Players speak only version 1. */
 void
 mount_put_exports(struct xdr_out *x, const struct call_res *res)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The worker: the only process of mountd that reads the network. It learns its
- * exports from the parent, answers, and asks the parent for handles of what it
- * could open itself.
+ * The worker: the only process of mountd that reads the network. It gets the
+ * exports from the parent and answers clients. It asks the parent to seal
+ * handles of files that it has opened itself.
  * Runs in: mountd worker.
  */
 #include <sys/syscall.h>
@@ -44,24 +44,24 @@ struct worker {
 	struct rpc_udp *udp[LISTEN_SOCKETS_MAX];
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct event *on_drained;
-	pthread_mutex_t sealing; /* one question at a time */
+	pthread_mutex_t sealing; /* one question to the parent at a time */
 };
 
 /* clang-format off */
 static const struct sandbox_call permitted[] = {
-	{ SYS_openat,       false, "walk below an export, by descriptor only" },
+	{ SYS_openat,       false, "open below an export" },
 	{ SYS_pread64,      false, "read new exports" },
-	{ SYS_recvmsg,      false, "messages of the parent" },
+	{ SYS_recvmsg,      false, "messages from the parent" },
 	{ SYS_sendmsg,      false, "messages to the parent" },
-	{ SYS_statx,        false, "is it a directory, on the export's mount" },
+	{ SYS_statx,        false, "type and mount of a file" },
 };
 
 static const struct sandbox_rule rules[] = {
-	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_TABLE_OPEN, "nothing is read, nothing followed" },
+	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_TABLE_OPEN, "no file is read, no link followed" },
 };
 /* clang-format on */
 
-/* No path is given to Landlock: O_PATH descriptors are all it ever opens. */
+/* Landlock permits no path: the worker opens only O_PATH descriptors. */
 static const struct sandbox_policy policy = {
 	.role = "worker",
 	.calls = permitted,
@@ -90,7 +90,7 @@ ask_seal(void *arg, const struct export *e, enum export_names names, int fd,
 	    ipc_receive(channel, &type, &answer, sizeof(answer), NULL, NULL) !=
 		(ssize_t)sizeof(answer) ||
 	    type != MOUNTD_SEALED)
-		fatal("parent: no handle");
+		fatal("parent: no answer on the handle channel");
 	pthread_mutex_unlock(&w->sealing);
 	if (answer.good)
 		*fh = answer.fh;
@@ -105,7 +105,7 @@ on_handles(void *arg, struct ipc_message *m)
 
 	memcpy(&in, m->data, sizeof(in));
 	if (in.index >= EXPORTS_MAX)
-		fatalx("parent: handles without export");
+		fatalx("parent: handles of an export beyond the limit");
 	w->handles[in.index] = in;
 }
 
@@ -143,7 +143,7 @@ end_when_drained(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		_exit(0);
 }
 
-/* What is in flight is answered; nothing new is taken. */
+/* Accepts no more connections and exits when every call is answered. */
 static void
 on_stop(void *arg, struct ipc_message *m UNUSED)
 {
@@ -203,7 +203,7 @@ listen_to_all(struct worker *w)
 
 	if (listen_from(&w->sockets, fds, w->role->nfds - MOUNTD_FD_SOCKETS) ==
 	    -1)
-		fatalx("a listening socket is not one");
+		fatalx("an inherited descriptor is not a listening socket");
 	w->streams = rpc_streams_new(w->base);
 	for (i = 0; i < w->sockets.n; i++) {
 		if (w->sockets.list[i].udp)
@@ -254,7 +254,7 @@ mountd_worker(struct role *role)
 
 	if (role->nfds < MOUNTD_FD_SOCKETS)
 		fatalx("parent: too few descriptors");
-	/* One heap for all threads: shrinking another opens a file of /proc. */
+	/* One heap: malloc reads /proc to shrink another arena. */
 	(void)mallopt(M_ARENA_MAX, 1);
 	w.role = role;
 	learn(&w);

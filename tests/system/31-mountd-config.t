@@ -41,7 +41,7 @@ exports "/srv/x 10.0.0.0/8(rw) 10.0.0.5(ro,all_squash,anonuid=99)
 /srv/m *(ro,insecure,names=utf16le,alias=/C/)
 /srv/y 192.168.1.0/24"
 out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5:912 2>&1)
-like "$out" '^/srv/x: granted: line 1 allows 10.0.0.5; read-only; everybody becomes 99:65534; port below 1024$' \
+like "$out" '^/srv/x: granted: line 1 allows 10.0.0.5; read-only; all users become 99:65534; port below 1024$' \
     '-x: the line that decides, the rights, the user'
 like "$out" '^/srv/y: refused: line 3 allows 192.168.1.0/24$' '-x: why not'
 like "$out" '^/srv/m \(names=utf16le\): granted: .*; also as /C/$' \

@@ -95,7 +95,7 @@ check_root(void)
 	ok(!ctx.is_new, "the same again is not new");
 	cmp_ok(mnt("/gone", false), "==", MNTERR_NOENT,
 	    "an export that is not there");
-	like(ctx.why, "not there when exports were loaded", "says so");
+	like(ctx.why, "absent when the exports were loaded", "says so");
 	cmp_ok(run(op_mnt, "10.0.0.3:700", "/srv", false), "==", MNTERR_ACCES,
 	    "a client that no line allows");
 	cmp_ok(mnt("/other", false), "==", MNTERR_ACCES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * PORTMAP version 2 and RPCBIND versions 3 and 4 (RFC 1833): numbers, and the
- * call structs all three versions share.
+ * call structs that all three versions share.
  * Runs in: portmapd.
  */
 #ifndef PMAP_H
@@ -52,19 +52,19 @@ enum rpcb_proc {
 #define RPCB4_PROCS    (RPCBPROC_GETSTAT + 1)
 #define PMAP_PROCS_MAX RPCB4_PROCS /* RPCBSTAT_HIGHPROC of rpcb_prot.x */
 
-/* A row whose answer is much larger than the question: over UDP it is
- * answered to this machine only. */
+/* The reply is much longer than the call. Over UDP, where a source address can
+ * be forged, only this machine gets it. */
 #define PMAP_BULK 0x100u
 
-/* Through which socket a call came. */
+/* The kind of socket that a call came through. */
 enum pmap_socket {
-	SOCKET_NET, /* UDP, TCP: asks, never changes anything */
-	SOCKET_REGISTER, /* entries live as long as the connection */
+	SOCKET_NET, /* UDP, TCP: may not change the table */
+	SOCKET_REGISTER, /* entries last as long as the connection */
 	SOCKET_COMPAT, /* rpcbind's socket: entries last until UNSET */
 	PMAP_SOCKETS
 };
 
-/* One kind of socket: what the hooks of its server are given. */
+/* One kind of socket; the argument of its server's hooks. */
 struct pmap_listener {
 	struct portmap *pm;
 	enum pmap_socket via;
@@ -74,11 +74,11 @@ struct pmap_counters {
 	uint32_t calls[PMAP_VERSIONS][PMAP_PROCS_MAX];
 	uint32_t set[PMAP_VERSIONS];
 	uint32_t unset[PMAP_VERSIONS];
-	uint64_t refused; /* SET and UNSET by those who may not */
-	uint64_t bulk_refused; /* DUMP and the like over UDP */
+	uint64_t refused; /* SET and UNSET without permission */
+	uint64_t bulk_refused; /* PMAP_BULK over UDP */
 };
 
-/* The whole state of the service; one per process. */
+/* The state of the service; one per process. */
 struct portmap {
 	struct pmap_map *map;
 	struct policy policy;
@@ -90,26 +90,26 @@ struct call_ctx {
 	struct rpc_call *call;
 	struct portmap *pm;
 	enum pmap_socket via;
-	unsigned int version; /* index for statistics */
+	unsigned int version; /* index into the counters */
 };
 
 struct call_args {
 	struct pmap_service svc; /* netid may be ANY or UNKNOWN, at NONE */
-	unsigned int netids; /* UNSET: which transports */
-	uint32_t procnum; /* CALLIT: what to call */
+	unsigned int netids; /* UNSET: bit set of transports */
+	uint32_t procnum; /* CALLIT: the procedure */
 };
 
 struct call_res {
 	bool done; /* SET, UNSET */
 	uint32_t number; /* port, time */
 	struct uaddr at; /* GETADDR, CALLIT, translations */
-	const struct pmap_map *map; /* lists; until the reply is encoded */
+	const struct pmap_map *map; /* lists; valid until it is encoded */
 	const struct pmap_counters *counters;
-	struct addr asked; /* GETADDRLIST: whose addresses */
+	struct addr asked; /* GETADDRLIST: the address the client used */
 	uint32_t prog, vers; /* GETADDRLIST */
 };
 
-/* pmap_ops.c: what the procedures do, for all versions. */
+/* pmap_ops.c: the procedures of all versions. */
 void op_set(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_unset(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_getport(struct call_ctx *, const struct call_args *, struct call_res *);
@@ -127,15 +127,15 @@ void op_getstat(struct call_ctx *, const struct call_args *, struct call_res *);
 
 /* pmap_proc.c and rpcb_proc.c: the tables. */
 void pmap_put_done(struct xdr_out *, const struct call_res *);
-/* prog, vers, proc, opaque arguments: the same in all versions. */
+/* Decodes prog, vers, proc and opaque arguments, as in all versions. */
 void pmap_get_callit(struct xdr_in *, struct call_args *);
 extern const struct rpc_proc pmap2_procs[PMAP2_PROCS];
 extern const struct rpc_proc rpcb3_procs[RPCB3_PROCS];
 extern const struct rpc_proc rpcb4_procs[RPCB4_PROCS];
 
-/* pmap_serve.c: a server of the program, for one kind of socket. */
+/* pmap_serve.c: makes a server of the program for one kind of socket. */
 struct rpc_server *pmap_server_new(struct portmap *, enum pmap_socket);
-/* Enters portmapd itself: versions 2, 3 and 4 at this socket. */
+/* Adds portmapd itself to the table: versions 2, 3 and 4 at this socket. */
 void pmap_serve_self(struct portmap *, const struct addr *, bool udp);
 /* The same for a unix socket: versions 3 and 4. */
 void pmap_serve_self_local(struct portmap *, const char *path);

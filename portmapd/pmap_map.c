@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The table: an array in order of registration, searched from the front. A
- * machine has some thirty entries; at the limit a search still takes less time
- * than the system calls around it.
+ * The table: an array in order of registration, searched from the front. The
+ * limit of entries keeps a search shorter than the system calls of a call.
  * Runs in: portmapd.
  */
 #include <stdlib.h>
@@ -22,7 +21,7 @@ pmap_map_new(void)
 	struct pmap_map *map;
 
 	if ((map = calloc(1, sizeof(*map))) == NULL)
-		fatal("table");
+		fatal("table: out of memory");
 	return map;
 }
 
@@ -38,8 +37,7 @@ same_owner(const struct pmap_owner *a, const struct pmap_owner *b)
 	return a->link == b->link && a->uid == b->uid;
 }
 
-/* May two services of one owner stand side by side? Only if no client could
- * be in doubt which of them is meant. */
+/* May one owner hold a service at both addresses? They must be distinct. */
 static bool
 are_apart(const struct uaddr *a, const struct uaddr *b)
 {
@@ -131,7 +129,7 @@ pmap_map_drop(struct pmap_map *map, uint64_t link)
 	return before - map->n;
 }
 
-/* How well does the place fit the address the client asked? 0: not at all. */
+/* Returns how well an entry fits the address the client used; 0: not at all. */
 static unsigned int
 fit_of_place(const struct pmap_entry *e, const struct pmap_want *want)
 {
@@ -161,7 +159,7 @@ pmap_map_find(struct pmap_map *map, const struct pmap_want *want)
 		if ((fit = fit_of_place(e, want)) == 0)
 			continue;
 		fit += e->svc.vers == want->vers ? 4 : 0;
-		/* Of other versions, the newest. */
+		/* Among other versions prefer the newest. */
 		if (fit > best_fit ||
 		    (fit == best_fit && e->svc.vers > best->svc.vers)) {
 			best = e;

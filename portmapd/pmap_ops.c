@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What each procedure does, the same for PORTMAP 2 and RPCBIND 3 and 4. Two
- * rules are kept here and nowhere else: only a unix socket changes the table,
- * and nothing is ever forwarded, connected to or sent to anybody but the
- * caller.
+ * The procedures of PORTMAP 2 and RPCBIND 3 and 4. This file enforces two
+ * rules. Only a call through a unix socket changes the table. portmapd forwards
+ * nothing, connects to nothing and sends only replies.
  * Runs in: portmapd.
  */
 #include <netinet/in.h>
@@ -15,7 +14,7 @@
 #include "base/util.h"
 #include "portmapd/pmap.h"
 
-/* The transport a call came by. */
+/* Returns the transport of a call. */
 static enum netid
 netid_of_call(const struct call_ctx *ctx)
 {
@@ -27,7 +26,7 @@ netid_of_call(const struct call_ctx *ctx)
 	    peer->kind == RPC_UDP ? IPPROTO_UDP : IPPROTO_TCP);
 }
 
-/* Where the client reached us; a local one reaches everything. */
+/* Returns the address that the client used; NULL: it is local. */
 static const struct addr *
 asked_of_call(const struct call_ctx *ctx)
 {
@@ -37,9 +36,9 @@ asked_of_call(const struct call_ctx *ctx)
 }
 
 /*
- * The address to tell: a wildcard becomes the address that was asked, for a
- * local client loopback. portmapd itself is where it was asked, since it may
- * listen at several ports.
+ * Stores the address of an entry as the client can use it. A wildcard becomes
+ * the address that the client used, or loopback for a local client. portmapd's
+ * own entry becomes that address too, since it may listen at several ports.
  */
 static void
 tell_address(const struct call_ctx *ctx, const struct pmap_entry *e,
@@ -70,7 +69,8 @@ pmap_refuse(struct call_ctx *ctx, const struct call_args *args)
 	if (!log_permit("refused", addr_hash(&peer->from) ^ peer->uid))
 		return;
 	if (ctx->via == SOCKET_NET)
-		log_info("%s: %s of program %u refused: not by the network",
+		log_info("%s: %s of program %u refused: not over the network "
+			 "(local programs: see -c)",
 		    addr_print(&peer->from, from), ctx->call->proc->name,
 		    args->svc.prog);
 	else
@@ -100,7 +100,7 @@ owner_of_call(const struct call_ctx *ctx)
 	return by;
 }
 
-/* Enter a service in the table. */
+/* Adds a service to the table. */
 void
 op_set(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 {
@@ -116,16 +116,18 @@ op_set(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 	    log_permit("table full",
 		addr_hash(&ctx->call->peer->from) ^ by.uid))
 		log_warnx(
-		    "uid %u: program %u not registered: the table holds "
-		    "%d entries, %d of one user but root; no flag raises it",
+		    "uid %u: program %u not registered: the table is full at "
+		    "%d entries, %d of one user other than root",
 		    by.uid, svc->prog, PMAP_ENTRIES_MAX, PMAP_PER_UID_MAX);
 	log_debug("uid %u: set %u version %u %s: %s", by.uid, svc->prog,
 	    svc->vers, netid_rows[svc->netid].name,
 	    res->done ? "done" : "refused: taken, or the table is full");
 }
 
-/* Take a service out of the table. On the registration socket only what the
- * same connection entered, whoever asks. */
+/*
+ * Removes a service from the table. On the registration socket a connection
+ * removes only the entries that it has added, whatever its user.
+ */
 void
 op_unset(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -144,9 +146,9 @@ op_unset(struct call_ctx *ctx, const struct call_args *args,
 }
 
 /*
- * The port of a program, 0 if it is not served here. Version 0 is nobody's: a
- * client that asks for it (rpcinfo -u) wants the program in any version, to
- * learn the range from PROG_MISMATCH. Asked over IPv6, the port on IPv6.
+ * Returns the port of a program, 0 if it is not registered. No server registers
+ * version 0. A client that asks for it (rpcinfo -u) accepts any version, to
+ * learn the range from PROG_MISMATCH. Over IPv6 it gets the port on IPv6.
  */
 void
 op_getport(struct call_ctx *ctx, const struct call_args *args,
@@ -185,8 +187,8 @@ find_address(struct call_ctx *ctx, const struct call_args *args,
 
 	if (args->svc.netid == NETID_UNKNOWN || args->svc.at.kind == UADDR_BAD)
 		return;
-	/* RFC 1833, 2.2.1: the transport that was used is the one that is
-	 * meant. A local client has no other way to ask than by name. */
+	/* RFC 1833, 2.2.1: the transport of the call decides. Only a local
+	 * client names another. */
 	if (want.netid == NETID_LOCAL && args->svc.netid < NETID_COUNT)
 		want.netid = args->svc.netid;
 	if ((e = pmap_map_find(ctx->pm->map, &want)) == NULL)
@@ -195,8 +197,10 @@ find_address(struct call_ctx *ctx, const struct call_args *args,
 	tell_address(ctx, e, &res->at);
 }
 
-/* The address of a program; of another version if this one is not there, so
- * that clients can find the range of versions (clnt_create_vers). */
+/*
+ * Returns the address of a program. If the version is absent, it returns that
+ * of another, so clients can find the range of versions (clnt_create_vers).
+ */
 void
 op_getaddr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -204,7 +208,7 @@ op_getaddr(struct call_ctx *ctx, const struct call_args *args,
 	find_address(ctx, args, res, true);
 }
 
-/* The address of exactly this version. */
+/* Returns the address of exactly this version. */
 void
 op_getversaddr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -212,7 +216,7 @@ op_getversaddr(struct call_ctx *ctx, const struct call_args *args,
 	find_address(ctx, args, res, false);
 }
 
-/* The addresses of a program and version on all transports. */
+/* Returns the addresses of a program and version on all transports. */
 void
 op_getaddrlist(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -231,10 +235,9 @@ op_dump(struct call_ctx *ctx, const struct call_args *args UNUSED,
 }
 
 /*
- * CALLIT, BCAST and INDIRECT of the NULL procedure of a program that is
- * registered: we know it would be answered, so we answer. This is how clients
- * that browse for servers (Kodi, VLC) find us by broadcast. Anything else is
- * refused.
+ * CALLIT, BCAST and INDIRECT. portmapd answers only calls of the NULL procedure
+ * of a registered program, and answers them itself: the result is empty.
+ * Clients that browse for servers by broadcast (Kodi, VLC) need this.
  */
 void
 op_callit(struct call_ctx *ctx, const struct call_args *args,
@@ -270,7 +273,7 @@ op_gettime(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
 	res->number = (uint32_t)clock_wall().tv_sec;
 }
 
-/* UADDR2TADDR, TADDR2UADDR: the codecs do it, both ways. */
+/* UADDR2TADDR, TADDR2UADDR: the codecs translate. */
 void
 op_translate(struct call_ctx *ctx UNUSED, const struct call_args *args,
     struct call_res *res)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * PORTMAP version 2: table and codec (RFC 1833, section 3). It knows IPv4 port
- * numbers only; what players, U-Boot and every old client speak.
+ * PORTMAP version 2: table and codec (RFC 1833, section 3). It knows only IPv4
+ * port numbers. Players, U-Boot and old clients speak it.
  * Runs in: portmapd.
  */
 #include <netinet/in.h>
@@ -15,8 +15,8 @@ pmap_put_done(struct xdr_out *x, const struct call_res *res)
 	xdr_put_bool(x, res->done);
 }
 
-/* mapping: RFC 1833, 3.1. A protocol or port we do not know is not a decoding
- * error: the answer is false or 0. */
+/* mapping: RFC 1833, 3.1. An unknown protocol or port is not a decoding error:
+ * the answer is false or 0. */
 static void
 pmap2_get_mapping(struct xdr_in *x, struct call_args *args)
 {
@@ -50,7 +50,7 @@ pmap2_put_port(struct xdr_out *x, const struct call_res *res)
 	xdr_put_u32(x, res->number);
 }
 
-/* pmaplist: RFC 1833, 3.1. Only what version 2 can express. */
+/* pmaplist: RFC 1833, 3.1. Version 2 can express only IPv4. */
 static void
 pmap2_put_list(struct xdr_out *x, const struct call_res *res)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The program as the RPC pipeline sees it: its versions, and what happens
- * before and after each call, by the socket the call came through.
+ * The program for the RPC server: its versions, and the hooks before and after
+ * each call. A hook knows the kind of socket that the call came through.
  * Runs in: portmapd.
  */
 #include <string.h>
@@ -88,7 +88,7 @@ pmap_serve_self(struct portmap *pm, const struct addr *at, bool udp)
 	svc.at.at.scope = 0;
 	svc.netid = uaddr_netid_of(at->family,
 	    netid_rows[udp ? NETID_UDP : NETID_TCP].ipproto);
-	/* Version 2 has no way to name an IPv6 address. */
+	/* Version 2 cannot express an IPv6 address. */
 	set_self(pm, &svc, at->family == AF_INET6 ? 1 : 0);
 }
 

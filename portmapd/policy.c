@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rules of registration: a list of (user, program), nothing else.
+ * The rules of registration: a list of users and programs.
  * Runs in: portmapd.
  */
 #include <pwd.h>
@@ -12,7 +12,7 @@
 #include "portmapd/pmap.h"
 #include "portmapd/policy.h"
 
-/* What the kernel says for a user outside our user namespace: anybody. */
+/* The kernel's overflowuid: any user outside portmapd's user namespace. */
 #define NOBODY_WE_KNOW 65534
 
 static const struct {
@@ -21,7 +21,7 @@ static const struct {
 } builtin[] = {
 	{ "_mountd", 100005 },
 	{ "_nfsd", 100003 },
-	/* Debian's rpc.statd gives up root before it registers. */
+	/* Debian's rpc.statd drops root before it registers. */
 	{ "statd", 100024 },
 };
 

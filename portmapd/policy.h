@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who may register which program. Users are looked up once, at start; later
- * only numbers are compared. Nothing depends on what a caller says about
- * itself: the user comes from the kernel (SO_PEERCRED).
+ * Which user may register which program. User names are looked up once, at the
+ * start; later only ids are compared. The kernel tells the user of a caller
+ * (SO_PEERCRED); the credentials in a call are ignored.
  * Runs in: portmapd.
  */
 #ifndef POLICY_H
@@ -23,23 +23,23 @@ struct policy {
 	struct policy_rule rules[POLICY_RULES_MAX];
 	size_t n;
 	bool has_master;
-	uint32_t master; /* a plain user who started us may register anything */
+	uint32_t master; /* may register any program, as root may */
 };
 
 /*
- * The rules everybody has: root anything, _mountd MOUNT, _nfsd NFS, statd
- * STATUS. A user that does not exist gives no rule.
+ * Sets the built-in rules: root may register any program, _mountd MOUNT, _nfsd
+ * NFS, statd STATUS. A user that does not exist gets no rule.
  */
 void policy_init(struct policy *);
 /*
- * Adds "user:program"; user is a name or number, program a number. NULL, or
- * what is wrong with text.
+ * Adds the rule "user:program". user is a name or number, program a number.
+ * Returns NULL, or what is wrong with text.
  */
 const char *policy_add(struct policy *, const char *text);
-/* Started by a plain user: that user takes root's place. */
+/* Gives a user the permissions of root: the plain user who started portmapd. */
 void policy_set_master(struct policy *, uint32_t uid);
 bool policy_allows(const struct policy *, uint32_t uid, uint32_t prog);
-/* May this user remove what others registered? */
+/* May this user remove entries of other users? */
 bool policy_is_master(const struct policy *, uint32_t uid);
 
 #endif

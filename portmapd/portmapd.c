@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * portmapd: tells clients at which port a program is served. One process: it
- * binds as root, then gives up everything (user, capabilities, files, network
- * namespace, system calls) before it reads the first byte.
+ * portmapd: tells clients at which port a program is served. It is one process
+ * and binds its sockets as root. Before it reads the first byte, it drops user,
+ * capabilities, files, network namespace and system calls.
  * Runs in: portmapd.
  */
 #include <sys/resource.h>
@@ -48,12 +48,12 @@ struct portmapd {
 
 /* clang-format off */
 static const struct sandbox_call permitted[] = {
-	{ SYS_getsockopt,  false, "the user at the other end of a unix socket" },
+	{ SYS_getsockopt,  false, "the user of a unix connection" },
 };
 
 static const struct sandbox_limit limits[] = {
 	{ RLIMIT_CORE,   0, "no memory image on disk" },
-	{ RLIMIT_NPROC,  0, "starts no process" },
+	{ RLIMIT_NPROC,  0, "no new process" },
 };
 /* clang-format on */
 
@@ -126,7 +126,7 @@ portmapd_options(struct portmapd *p, int argc, char *argv[])
 	daemon_options(&p->d, &spec, argc, argv);
 }
 
-/* The registration socket's connection ended, and with it what it made. */
+/* A connection of the registration socket is closed: removes its entries. */
 static void
 on_closed(void *arg, uint64_t id)
 {
@@ -134,7 +134,9 @@ on_closed(void *arg, uint64_t id)
 	size_t n = pmap_map_drop(p->pm.map, id);
 
 	if (n != 0)
-		log_info("a registered server is gone: %zu entries removed", n);
+		log_info("a registered server has closed its connection: %zu "
+			 "entries removed",
+		    n);
 }
 
 static void
@@ -150,21 +152,21 @@ serve_unix(struct portmapd *p, const char *path, enum pmap_socket via)
 	pmap_serve_self_local(&p->pm, path);
 }
 
-/* The path a unix socket is bound to, for one that systemd passed. */
+/* Returns the path of a unix socket that systemd passed. */
 static const char *
 path_of(int fd)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	socklen_t len = sizeof(un) - 1; /* always ends in NUL */
+	socklen_t len = sizeof(un) - 1; /* leaves the last NUL */
 	const char *path = NULL;
 
 	if (getsockname(fd, (struct sockaddr *)&un, &len) == -1 ||
 	    (path = strdup(un.sun_path)) == NULL)
-		fatal("inherited socket");
+		fatal("inherited unix socket: cannot get its path");
 	return path;
 }
 
-/* Sockets of systemd, or our own; both kinds may be mixed. */
+/* Takes the sockets that systemd passed and opens those that are missing. */
 static void
 open_sockets(struct portmapd *p)
 {
@@ -223,21 +225,22 @@ serve_all(struct portmapd *p)
 		p->servers[via] = pmap_server_new(&p->pm, via);
 	for (i = 0; i < p->sockets.n; i++)
 		serve_net(p, &p->sockets.list[i]);
-	/* The table names one local socket: rpcbind's where we have it. */
+	/* The table holds one local socket: rpcbind's if there is one. */
 	if (p->compat != NULL)
 		serve_unix(p, p->compat, SOCKET_COMPAT);
 	serve_unix(p, p->d.socket, SOCKET_REGISTER);
 }
 
-/* Nothing of the machine stays within reach but the sockets. */
+/* Enters jail and sandbox; afterwards only the open sockets are left. */
 static void
 lock_up(struct portmapd *p)
 {
 	struct sandbox box;
 	struct jail_view view;
 
-	/* Without root the jail is in a user namespace, where every user but
-	 * our own is nobody: of no use to a service for others' servers. */
+	/* Without root the jail needs a user namespace. There the kernel
+	 * reports every other user as overflowuid, and servers of other users
+	 * could not register. */
 	if (p->d.rootless && p->inherited)
 		jail_enter(&view, -1);
 	else
@@ -263,7 +266,7 @@ portmapd_reload(void *arg)
 {
 	const struct portmapd *p = arg;
 
-	log_info("hangup: there is no file to read again, the table stays");
+	log_info("SIGHUP: there is no file to reload; the table is unchanged");
 	daemon_reloaded(&p->d);
 }
 

@@ -14,7 +14,7 @@
 
 #define NETBUF_MAX sizeof(struct sockaddr_storage)
 
-/* rpcb: RFC 1833, 2.1. The owner is what the kernel says, not the caller. */
+/* rpcb: RFC 1833, 2.1. The owner in it is ignored; the kernel tells it. */
 static void
 rpcb_get_map(struct xdr_in *x, struct call_args *args)
 {
@@ -38,8 +38,8 @@ rpcb_get_uaddr(struct xdr_in *x, struct call_args *args)
 	uaddr_parse(&args->svc.at, xdr_get_opaque(x, PMAP_STRING_MAX));
 }
 
-/* struct netbuf: RFC 1833, 2.2.1: a transport's own address, which on Linux
- * is a struct sockaddr as this machine lays it out. */
+/* struct netbuf: RFC 1833, 2.2.1: a transport's address. On Linux it is a
+ * struct sockaddr with this machine's layout. */
 static void
 rpcb_get_netbuf(struct xdr_in *x, struct call_args *args)
 {
@@ -139,8 +139,8 @@ rpcb_put_callit(struct xdr_out *x, const struct call_res *res)
 	xdr_put_opaque(x, NULL, 0);
 }
 
-/* rpcb_entry_list: RFC 1833, 2.1. What this client could not reach under any
- * address we know is left out. */
+/* rpcb_entry_list: RFC 1833, 2.1, without entries that this client cannot
+ * reach. */
 static void
 rpcb_put_addrlist(struct xdr_out *x, const struct call_res *res)
 {
@@ -164,8 +164,8 @@ rpcb_put_addrlist(struct xdr_out *x, const struct call_res *res)
 	xdr_put_bool(x, false);
 }
 
-/* rpcbs_addrlist, rpcbs_rmtcalllist: RFC 1833, 2.1. Only of what is in the
- * table: counting every number asked for would let a peer make us grow. */
+/* rpcbs_addrlist, rpcbs_rmtcalllist: RFC 1833, 2.1. Only registered programs
+ * are counted, so a client cannot make the counters grow. */
 static void
 put_stat_lists(struct xdr_out *x, const struct pmap_map *map, unsigned int v)
 {

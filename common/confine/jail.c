@@ -150,7 +150,7 @@ clear_result(struct jail_result *r, size_t n)
  * less protection. On a reload the exports stay as they are.
  */
 static ssize_t
-give_up(const struct jail_plan *plan, struct jail_result *r)
+jail_give_up(const struct jail_plan *plan, struct jail_result *r)
 {
 	if (plan->mount_space == -1)
 		fatal("jail: cannot start the process that builds it");
@@ -168,10 +168,10 @@ run_once(struct jail_plan *plan, struct jail_result *r)
 
 	clear_result(r, plan->nadd);
 	if (ipc_pair(pair) == -1)
-		return give_up(plan, r);
+		return jail_give_up(plan, r);
 	pid = fork();
 	if (pid == -1) {
-		stuck = give_up(plan, r);
+		stuck = jail_give_up(plan, r);
 		close(pair[0]);
 		close(pair[1]);
 		return stuck;
@@ -351,7 +351,7 @@ jail_new(const struct jail_export *list, size_t n, bool rootless)
 }
 
 static struct jail_entry *
-find(const struct jail *jail, const char *path)
+jail_find(const struct jail *jail, const char *path)
 {
 	size_t i;
 
@@ -426,7 +426,7 @@ compare(const struct jail *jail, const struct jail_export *list, size_t n,
 			c->remove[c->nremove++] = jail->list[i].path;
 	}
 	for (i = 0; i < n; i++) {
-		struct jail_entry *old = find(jail, list[i].path);
+		struct jail_entry *old = jail_find(jail, list[i].path);
 
 		if (same(old, &list[i]) && !is_shaken(c, list[i].path))
 			continue;
@@ -447,12 +447,12 @@ swap(struct jail *jail, const struct jail_export *list, size_t n,
 
 	for (i = 0; i < c->nadd; i++) {
 		fresh[c->place[i]].root = roots[i];
-		old = find(jail, c->add[i].path);
+		old = jail_find(jail, c->add[i].path);
 		if (old != NULL)
 			close_fd(&old->root);
 	}
 	for (i = 0; i < n; i++) {
-		old = find(jail, list[i].path);
+		old = jail_find(jail, list[i].path);
 		if (fresh[i].root == -1 && old != NULL) {
 			fresh[i].root = old->root;
 			old->root = -1;
@@ -506,7 +506,7 @@ jail_needs_restart(const struct jail *jail)
 int
 jail_root(const struct jail *jail, const char *path)
 {
-	const struct jail_entry *e = find(jail, path);
+	const struct jail_entry *e = jail_find(jail, path);
 
 	return e != NULL ? e->root : -1;
 }

@@ -25,7 +25,7 @@ struct reporter {
 };
 
 static void
-report(void *arg, enum exports_severity severity, int line, int column,
+config_report(void *arg, enum exports_severity severity, int line, int column,
     const char *message)
 {
 	const struct reporter *r = arg;
@@ -46,7 +46,7 @@ report(void *arg, enum exports_severity severity, int line, int column,
  * mounted later.
  */
 static void
-report_absent(struct reporter *r, const struct exports *ex)
+config_absent(struct reporter *r, const struct exports *ex)
 {
 	char message[EXPORTS_PATH_MAX + 64];
 	struct stat st;
@@ -60,7 +60,7 @@ report_absent(struct reporter *r, const struct exports *ex)
 		    "\"%s\" does not exist: not served until it does and "
 		    "exports are reloaded",
 		    ex->list[i].path);
-		report(r, EXPORTS_WARNING, ex->list[i].line, 1, message);
+		config_report(r, EXPORTS_WARNING, ex->list[i].line, 1, message);
 	}
 }
 
@@ -68,17 +68,17 @@ bool
 config_load(struct exports_file *out, const char *file, bool check)
 {
 	struct reporter r = { file, check };
-	const struct exports_hooks hooks = { report, NULL, &r };
+	const struct exports_hooks hooks = { config_report, NULL, &r };
 	struct exports_file f;
 
 	if (!exports_load(&f, file, &hooks))
 		return false;
 	if (f.list->n == 0)
-		report(&r, EXPORTS_WARNING, 0, 0,
+		config_report(&r, EXPORTS_WARNING, 0, 0,
 		    f.missing ? "no such file: nothing is exported" :
 				"nothing is exported");
 	if (check)
-		report_absent(&r, f.list);
+		config_absent(&r, f.list);
 	*out = f;
 	return true;
 }

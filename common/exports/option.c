@@ -331,7 +331,7 @@ distance(const char *a, size_t alen, const char *b)
 }
 
 static void
-unknown(struct exports_parser *p, const char *text, size_t len,
+option_unknown(struct exports_parser *p, const char *text, size_t len,
     struct exports_at at)
 {
 	const char *nearest = NULL;
@@ -373,7 +373,8 @@ check_repeat(struct exports_parser *p, struct exports_draft *d,
 }
 
 static void
-idle(struct exports_parser *p, const struct option *o, struct exports_at at)
+option_idle(struct exports_parser *p, const struct option *o,
+    struct exports_at at)
 {
 	if (p->idle == 0)
 		p->idle_at = at;
@@ -381,7 +382,7 @@ idle(struct exports_parser *p, const struct option *o, struct exports_at at)
 }
 
 static void
-apply_number(struct exports_parser *p, struct exports_draft *d,
+option_number(struct exports_parser *p, struct exports_draft *d,
     const struct option *o, const char *value, struct exports_at at)
 {
 	uint32_t n;
@@ -395,8 +396,9 @@ apply_number(struct exports_parser *p, struct exports_draft *d,
 }
 
 static void
-apply(struct exports_parser *p, struct exports_draft *d, const struct option *o,
-    const char *text, const char *equals, struct exports_at at)
+option_apply(struct exports_parser *p, struct exports_draft *d,
+    const struct option *o, const char *text, const char *equals,
+    struct exports_at at)
 {
 	const char *value = equals == NULL ? "" : equals + 1;
 
@@ -416,11 +418,11 @@ apply(struct exports_parser *p, struct exports_draft *d, const struct option *o,
 		memcpy((char *)&d->options + o->offset, &o->value,
 		    sizeof(o->value));
 	else if (o->kind == NUMBER)
-		apply_number(p, d, o, value, at);
+		option_number(p, d, o, value, at);
 	else if (o->kind == SPECIAL)
 		o->run(p, d, value, at);
 	else
-		idle(p, o, at);
+		option_idle(p, o, at);
 }
 
 void
@@ -434,11 +436,11 @@ exports_option(struct exports_parser *p, struct exports_draft *d,
 	for (i = 0; i < nitems(options); i++) {
 		if (strlen(options[i].name) == len &&
 		    memcmp(options[i].name, text, len) == 0) {
-			apply(p, d, &options[i], text, equals, at);
+			option_apply(p, d, &options[i], text, equals, at);
 			return;
 		}
 	}
-	unknown(p, text, len, at);
+	option_unknown(p, text, len, at);
 }
 
 void

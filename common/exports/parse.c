@@ -204,7 +204,7 @@ read_word(struct parse *s, struct word *w, const char *stop)
 
 /* Reads options up to a blank or one of the stop characters. */
 static void
-read_options(struct parse *s, struct exports_draft *d, const char *stop)
+parse_options(struct parse *s, struct exports_draft *d, const char *stop)
 {
 	struct word w;
 
@@ -422,7 +422,7 @@ parse_client(struct parse *s, struct export *e,
 	}
 	if (s->lx.c == '(') {
 		lex_next(s);
-		read_options(s, &d, ",)");
+		parse_options(s, &d, ",)");
 		if (s->lx.c != ')') {
 			exports_error(&s->p, s->lx.at,
 			    "\")\" expected: options have no blanks between "
@@ -462,7 +462,7 @@ parse_clients(struct parse *s, struct export *e)
 			break;
 		if (s->lx.c == '-') {
 			lex_next(s);
-			read_options(s, &defaults, ",");
+			parse_options(s, &defaults, ",");
 			continue;
 		}
 		n++;

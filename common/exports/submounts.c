@@ -38,7 +38,7 @@ is_taken(const struct submounts *s, const struct exports *ex, uint16_t id)
 }
 
 static struct submount *
-find(struct submounts *s, const char *path)
+submounts_find(struct submounts *s, const char *path)
 {
 	size_t i;
 
@@ -49,8 +49,8 @@ find(struct submounts *s, const char *path)
 }
 
 static void
-add(struct submounts *s, const struct exports *ex, const struct export *e,
-    const char *path)
+submounts_add(struct submounts *s, const struct exports *ex,
+    const struct export *e, const char *path)
 {
 	struct submount *sub = &s->list[s->n];
 	uint16_t id = exports_id_inside(path);
@@ -77,7 +77,7 @@ add(struct submounts *s, const struct exports *ex, const struct export *e,
 
 /* Records one mount: which exports lie on it, and in which export it lies. */
 static void
-take(struct submounts *s, const struct exports *ex, const char *path,
+submounts_take(struct submounts *s, const struct exports *ex, const char *path,
     uint64_t mount)
 {
 	const struct export *e = exports_find_above(ex, path);
@@ -90,9 +90,9 @@ take(struct submounts *s, const struct exports *ex, const char *path,
 			s->under[i] = mount;
 	if (e == NULL || strcmp(e->path, path) == 0 || !exports_crossmnt(e))
 		return; /* outside all exports, itself one, or not entered */
-	if (find(s, path) == NULL)
-		add(s, ex, e, path);
-	sub = find(s, path);
+	if (submounts_find(s, path) == NULL)
+		submounts_add(s, ex, e, path);
+	sub = submounts_find(s, path);
 	if (sub != NULL)
 		sub->mount = mount;
 }
@@ -109,7 +109,8 @@ submounts_list(struct submounts *s, const struct exports *ex)
 		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
 			continue;
 		text_unescape(path);
-		take(s, ex, path, hash_bytes(&key, line, strlen(line)));
+		submounts_take(s, ex, path,
+		    hash_bytes(&key, line, strlen(line)));
 	}
 	if (f != NULL)
 		fclose(f);

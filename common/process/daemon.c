@@ -196,7 +196,7 @@ daemon_kill(pid_t pid, uid_t uid)
 }
 
 static void
-on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+daemon_on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	const struct daemon *d = arg;
 
@@ -205,7 +205,7 @@ on_stop(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 }
 
 static void
-on_reload(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+daemon_on_reload(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	const struct daemon *d = arg;
 
@@ -220,7 +220,7 @@ daemon_reloaded(const struct daemon *d)
 }
 
 static void
-on_stats(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+daemon_on_stats(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	const struct daemon *d = arg;
 
@@ -246,10 +246,12 @@ daemon_signals(struct event_base *base, struct daemon *d,
 {
 	d->signals = *s;
 	watch_signal(base, d, SIGPIPE, NULL);
-	watch_signal(base, d, SIGTERM, s->stop != NULL ? on_stop : NULL);
-	watch_signal(base, d, SIGINT, s->stop != NULL ? on_stop : NULL);
-	watch_signal(base, d, SIGHUP, s->reload != NULL ? on_reload : NULL);
-	watch_signal(base, d, SIGUSR1, s->stats != NULL ? on_stats : NULL);
+	watch_signal(base, d, SIGTERM, s->stop != NULL ? daemon_on_stop : NULL);
+	watch_signal(base, d, SIGINT, s->stop != NULL ? daemon_on_stop : NULL);
+	watch_signal(base, d, SIGHUP,
+	    s->reload != NULL ? daemon_on_reload : NULL);
+	watch_signal(base, d, SIGUSR1,
+	    s->stats != NULL ? daemon_on_stats : NULL);
 }
 
 size_t

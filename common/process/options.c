@@ -187,8 +187,8 @@ set_member(const struct options *o, const struct daemon_option *row, void *arg,
 }
 
 static void
-apply(const struct options *o, const struct daemon_option *row, void *arg,
-    const char *what, const char *value)
+options_apply(const struct options *o, const struct daemon_option *row,
+    void *arg, const char *what, const char *value)
 {
 	const char *wrong = set_member(o, row, arg, value);
 
@@ -216,7 +216,7 @@ find_setting(const struct daemon_option *rows, size_t n, const char *name)
 
 /* -o name[=value] */
 static void
-apply_setting(const struct options *o, const char *text)
+options_setting(const struct options *o, const char *text)
 {
 	const struct daemon_spec *spec = o->spec;
 	const struct daemon_option *row;
@@ -239,7 +239,8 @@ apply_setting(const struct options *o, const char *text)
 		    equal != NULL ? "takes no value" : "needs a value");
 	else {
 		(void)snprintf(what, sizeof(what), "-o %s", name);
-		apply(o, row, arg, what, equal != NULL ? equal + 1 : NULL);
+		options_apply(o, row, arg, what,
+		    equal != NULL ? equal + 1 : NULL);
 		return;
 	}
 	usage_error(o);
@@ -292,7 +293,7 @@ apply_letter(const struct options *o, int letter, const char *value)
 			(void)snprintf(what, sizeof(what), "-%c", letter);
 		else
 			continue;
-		apply(o, row, o->args[i], what, value);
+		options_apply(o, row, o->args[i], what, value);
 		return;
 	}
 	usage_error(o); /* getopt has said what is wrong */
@@ -342,7 +343,7 @@ daemon_options(struct daemon *d, const struct daemon_spec *spec, int argc,
 			print_usage(stdout, &o);
 			exit(0);
 		} else if (c == 'o')
-			apply_setting(&o, optarg);
+			options_setting(&o, optarg);
 		else
 			apply_letter(&o, c, optarg);
 	}

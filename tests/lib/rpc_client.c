@@ -130,7 +130,7 @@ get_message(const struct rpc_target *t, uint8_t *buf, size_t size, size_t *len,
 		return "timed out";
 	n = recv(t->fd, buf, size, MSG_DONTWAIT | MSG_TRUNC);
 	if (n == -1)
-		return errno == ECONNREFUSED ? "nobody listens" :
+		return errno == ECONNREFUSED ? "no process listens" :
 					       "cannot receive";
 	if ((size_t)n > size)
 		return "reply too long";

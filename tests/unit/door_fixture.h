@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A scratch directory and the parts of the door over it, for the unit tests of
- * what lies below it.
+ * A scratch directory and an export of it, for unit tests of the door's parts.
  * Runs in: tests.
  */
 #ifndef DOOR_FIXTURE_H
@@ -14,13 +13,13 @@
 
 extern const uint8_t fixture_key[FH_KEY_SIZE];
 
-/* Makes a directory (mode 0755) that is removed at exit; its path. */
+/* Makes a directory (mode 0755) that is removed at exit. Returns its path. */
 const char *fixture_dir(void);
-/* A descriptor of it. */
+/* Opens that directory. */
 int fixture_fd(int flags);
 /* Makes a file with one line in it, at a path below the directory. */
 void fixture_file(const char *path, const char *text, int mode);
-/* Parses exports text; fatal when it is wrong. */
+/* Parses exports text. An error is fatal. */
 struct exports *fixture_exports(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 

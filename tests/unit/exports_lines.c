@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Exports lines and what they mean. Hosts known here: one (10.0.0.1), two
- * (10.0.0.2 and fd00::2), and the interface eth0 (zone 7).
+ * Exports lines and their meaning. The resolver knows the hosts one (10.0.0.1)
+ * and two (10.0.0.2 and fd00::2), and the interface eth0 (zone 7).
  * Runs in: test programs only.
  */
 #include "exports_lines.h"
@@ -22,14 +22,14 @@ const struct exports_line exports_lines[] = {
 
 	/* Layout. */
 	{ "/x *", ANY, "", "no newline at the end" },
-	{ "/x *\n", ANY, "", "everybody" },
+	{ "/x *\n", ANY, "", "all hosts" },
 	{ "/x\t*\n", ANY, "", "a tab between" },
 	{ "  /x   *  \n", ANY, "", "blanks around" },
-	{ "/x *\r\n", ANY, "", "line end of another system" },
+	{ "/x *\r\n", ANY, "", "a line end of DOS" },
 	{ "/x * # all\n", ANY, "", "a comment behind" },
 	{ "/x *#\n", NULL, "1:4: client \"*#\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "no blank before the comment" },
 	{ "/x \\\n*\n", ANY, "", "a continued line" },
-	{ "/x \\\r\n*\n", ANY, "", "a continued line of another system" },
+	{ "/x \\\r\n*\n", ANY, "", "a continued line of DOS" },
 	{ "/x one \\\n  two(rw)\n", "/x [10.0.0.1/32] [10.0.0.2/32 rw] [fd00::2/128 rw]", "", "clients on the second line" },
 	{ "/x \\", NULL, "1:4: \"\\\" must be followed by three octal digits (\\040 is a blank) or end the line\n1:4: client \"?\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a backslash at the very end" },
 	{ "/x *\n/y *\n", "/x [*]; /y [*]", "", "two lines" },
@@ -109,12 +109,12 @@ const struct exports_line exports_lines[] = {
 	{ "/x *.example.org", NULL, "1:4: client \"*.example.org\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard" },
 	{ "/x host?", NULL, "1:4: client \"host?\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard of one letter" },
 	{ "/x host[12]", NULL, "1:4: client \"host[12]\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a class" },
-	{ "/x gss/krb5(rw)", NULL, "1:4: client \"gss/krb5\": Kerberos clients are not supported: list addresses and use sec=sys", "the old way to say Kerberos" },
+	{ "/x gss/krb5(rw)", NULL, "1:4: client \"gss/krb5\": Kerberos clients are not supported: list addresses and use sec=sys", "the old form of Kerberos" },
 	{ "/x .example.org", NULL, "1:4: client \".example.org\": neither an address, a prefix, a host name nor \"*\"", "a domain" },
 	{ "/x ho\303\244st", NULL, "1:4: client \"ho\303\244st\": neither an address, a prefix, a host name nor \"*\"", "a letter no host name has" },
 	{ "/x one:/y", NULL, "1:4: client \"one:/y\": neither an address, a prefix, a host name nor \"*\"", "a colon" },
 	{ "/x (rw)", NULL, "1:4: options without a client: remove the blank before \"(\", or write \"*(\" for every client", "options without a client" },
-	{ "/x one (rw)", NULL, "1:8: options without a client: remove the blank before \"(\", or write \"*(\" for every client", "the famous blank" },
+	{ "/x one (rw)", NULL, "1:8: options without a client: remove the blank before \"(\", or write \"*(\" for every client", "a blank before the options" },
 	{ "/x one(rw", NULL, "1:10: \")\" expected: options have no blanks between them and end with \")\"", "options not closed" },
 	{ "/x one(rw, async)", NULL, "1:11: \")\" expected: options have no blanks between them and end with \")\"", "a blank between options" },
 	{ "/x one(rw)two", NULL, "1:11: a blank is missing before \"two\"", "no blank between clients" },
@@ -147,7 +147,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(sec=krb5:sys)", NULL, "1:6: sec \"krb5:sys\" is not supported: only \"sys\" is", "Kerberos in a list" },
 	{ "/x *(xprtsec=none)", ANY, "", "no TLS asked for" },
 	{ "/x *(xprtsec=mtls)", NULL, "1:6: xprtsec \"mtls\" is not supported: there is no TLS, which this export requires", "TLS is not ignored" },
-	{ "/x *(anonuid=1000,anongid=100)", "/x [* anonuid=1000 anongid=100]", "", "who squashed callers are" },
+	{ "/x *(anonuid=1000,anongid=100)", "/x [* anonuid=1000 anongid=100]", "", "the user and group of squashed callers" },
 	{ "/x *(anonuid=4294967294)", "/x [* anonuid=4294967294]", "", "the last user id" },
 	{ "/x *(anonuid=4294967295)", NULL, "1:6: anonuid \"4294967295\" is not a number from 0 to 4294967294", "-1 is not a user" },
 	{ "/x *(anonuid=4294967296)", NULL, "1:6: anonuid \"4294967296\" is not a number from 0 to 4294967294", "2^32 is not 0" },
@@ -185,7 +185,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(fsid=root)", ANY, "1:6: warning: fsid=root marks the root of NFSv4, which is not served; ignored", "the root of NFSv4 by name" },
 	{ "/x *(fsid=4294967296)", NULL, "1:6: fsid \"4294967296\" is not a number from 1 to 4294967295, nor a UUID", "a number too large" },
 	{ "/x *(fsid=6e5e8a6c-0b3a-4b1e-9a56-54d3d8e3c1f7)", "/x fsid=1349092014 [*]", "", "a UUID" },
-	{ "/x *(fsid=6E5E8A6C0B3A4B1E9A5654D3D8E3C1F7)", "/x fsid=1349092014 [*]", "", "the same UUID written otherwise" },
+	{ "/x *(fsid=6E5E8A6C0B3A4B1E9A5654D3D8E3C1F7)", "/x fsid=1349092014 [*]", "", "the same UUID in another form" },
 	{ "/x *(fsid=7) one(fsid=8)", NULL, "1:14: \"/x\" has fsid=7 already: an export has one fsid", "two numbers for an export" },
 	{ "/x *(fsid=7)\n/y *(fsid=7)", NULL, "2:1: \"/y\" and \"/x\" (line 1) have the same export id 7: give one of them another fsid=", "one number for two exports" },
 
@@ -193,7 +193,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(names=utf16le)", "/x [* utf16le]", "", "names of players" },
 	{ "/x *(names=utf16le,fold)", "/x [* fold utf16le]", "", "names without case" },
 	{ "/x *(fold)", "/x [* fold]", "", "fold for other clients" },
-	{ "/x *(names=bytes)", ANY, "", "names of everybody else" },
+	{ "/x *(names=bytes)", ANY, "", "names of other clients" },
 	{ "/x *(names=utf8)", NULL, "1:6: names \"utf8\" is neither \"bytes\" nor \"utf16le\"", "an unknown dialect" },
 	{ "/x *(alias=/C/)", "/x [* alias=/C/]", "", "an alias, verbatim" },
 	{ "/x *(alias=/C/,alias=/B/)", "/x [* alias=/C/ alias=/B/]", "", "two aliases" },

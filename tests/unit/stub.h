@@ -12,7 +12,7 @@
 #define STUB_PROG 0x20001234u
 #define STUB_DATA 1100000
 
-/* Sanitizers take time and memory: what is measured gets more room. */
+/* Sanitizers take time and memory: limits of both are multiplied by this. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STUB_SLACK 20
 #else
@@ -38,24 +38,24 @@ extern const struct rpc_prog stub_prog;
 extern const struct rpc_prog *const stub_progs[];
 extern const struct rpc_hooks stub_hooks;
 
-/* What the hooks saw. */
+/* How often each hook and operation ran. */
 extern unsigned int stub_begun, stub_ended, stub_executed;
-/* begin answers this. */
+/* The result of the begin hook. */
 extern enum rpc_auth_stat stub_auth;
 /* Lets n waiting calls go on. */
 void stub_go(unsigned int n);
-/* Waits until n calls wait on file threads. */
+/* Waits until n calls are blocked on file threads. */
 void stub_wait_for(unsigned int n);
 int stub_waiting(void);
 
-/* A server in a thread: fds of its sockets to talk to. */
+/* A server in a thread, and how to reach it. */
 struct stub_server {
 	struct rpc_limits limits;
 	unsigned int threads; /* file threads, 0: none */
 	size_t queue; /* of the file threads */
 	size_t cache; /* entries, 0: none */
 	bool (*make_room)(void *); /* rpc_tcp_on_shortage(); NULL: none */
-	int sockbuf; /* of the kernel, both ends of tcp; 0: as it likes */
+	int sockbuf; /* kernel buffers of both ends of tcp; 0: default */
 	uint16_t udp_port, tcp_port; /* on 127.0.0.1 */
 	char path[64]; /* of the unix socket */
 	struct stub_inside *inside;
@@ -64,22 +64,22 @@ struct stub_server {
 /* Starts with limits, threads, queue, cache as given. */
 void stub_start(struct stub_server *);
 void stub_stop(struct stub_server *);
-/* Connections that ended, in all. */
+/* The number of connections that have ended. */
 unsigned int stub_closed(const struct stub_server *);
 unsigned int stub_connections(const struct stub_server *);
 /* Connected sockets. */
 int stub_udp(const struct stub_server *);
 int stub_tcp(const struct stub_server *);
 int stub_unix(const struct stub_server *);
-/* Milliseconds since some start. */
+/* Milliseconds of a monotonic clock. */
 int64_t stub_ms(void);
 /*
- * One call over fd; the result words (at most max) in out. The number of
- * result words, or -1 with *why.
+ * Makes one call over fd and stores at most max result words in out. Returns
+ * their number, or -1 with *why.
  */
 int stub_call(int fd, bool stream, enum stub_proc, const void *args, size_t len,
     uint32_t *out, size_t max, const char **why);
-/* A call message, without record mark; its length. */
+/* Writes a call without a record mark. Returns its length. */
 size_t stub_message(uint8_t *buf, size_t size, uint32_t xid, enum stub_proc,
     const void *args, size_t len);
 void stub_mark(uint8_t out[4], size_t len, bool last);

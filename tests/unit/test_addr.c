@@ -83,21 +83,21 @@ test_sockaddr(void)
 	a = parse("192.0.2.7:99");
 	len = addr_to_sockaddr(&a, AF_INET6, &ss);
 	ok(ss.ss_family == AF_INET6 && len == sizeof(struct sockaddr_in6),
-	    "an IPv4 address can be told an IPv6 socket");
+	    "an IPv4 address becomes IPv4-mapped for an IPv6 socket");
 	ok(addr_from_sockaddr(&b, (struct sockaddr *)&ss, len) &&
 		b.family == AF_INET && addr_equal(&a, &b),
-	    "and comes back as IPv4");
+	    "an IPv4-mapped address becomes IPv4 again");
 	len = addr_to_sockaddr(&a, AF_INET, &ss);
 	ok(addr_from_sockaddr(&b, (struct sockaddr *)&ss, len) &&
 		addr_equal(&a, &b),
-	    "IPv4 both ways");
+	    "an IPv4 address survives both conversions");
 	ok(!addr_from_sockaddr(&b, (struct sockaddr *)&ss, len - 1),
-	    "a cut sockaddr is refused");
+	    "a truncated sockaddr is refused");
 	ok(!addr_from_sockaddr(&b, (struct sockaddr *)&ss, 1),
-	    "one without family too");
+	    "a sockaddr without a family is refused");
 	ss.ss_family = AF_PACKET;
 	ok(!addr_from_sockaddr(&b, (struct sockaddr *)&ss, len),
-	    "and an unknown family");
+	    "a sockaddr of an unknown family is refused");
 	a = parse("[fe80::2%5]:7");
 	len = addr_to_sockaddr(&a, AF_INET6, &ss);
 	ok(addr_from_sockaddr(&b, (struct sockaddr *)&ss, len) &&
@@ -105,8 +105,8 @@ test_sockaddr(void)
 	    "link-local keeps its interface");
 	ok(addr_from_sockaddr(&b, (struct sockaddr *)&un, sizeof(un)),
 	    "a unix peer is an address");
-	is(addr_print(&b, out), "local", "called local");
-	ok(addr_is_loopback(&b), "and local it is");
+	is(addr_print(&b, out), "local", "a unix peer prints as local");
+	ok(addr_is_loopback(&b), "a unix peer counts as loopback");
 }
 
 static void
@@ -115,10 +115,11 @@ test_compare(void)
 	struct addr a = parse("10.1.2.3:1"), b = parse("10.1.2.3:2");
 
 	ok(addr_same_host(&a, &b) && !addr_equal(&a, &b),
-	    "the port makes equal, not the host");
-	ok(addr_hash(&a) == addr_hash(&b), "one host has one hash");
+	    "two ports of a host are one host and two addresses");
+	ok(addr_hash(&a) == addr_hash(&b),
+	    "the ports of a host do not change its hash");
 	b = parse("10.1.2.4:1");
-	ok(addr_hash(&a) != addr_hash(&b), "another has another");
+	ok(addr_hash(&a) != addr_hash(&b), "another host has another hash");
 	a = parse("fe80::1%1");
 	b = parse("fe80::1%2");
 	ok(!addr_same_host(&a, &b) && addr_hash(&a) != addr_hash(&b),
@@ -129,7 +130,8 @@ test_compare(void)
 	ok(addr_is_loopback(&a), "::1 is loopback");
 	a = parse("128.0.0.1");
 	b = parse("::2");
-	ok(!addr_is_loopback(&a) && !addr_is_loopback(&b), "others are not");
+	ok(!addr_is_loopback(&a) && !addr_is_loopback(&b),
+	    "other addresses are not loopback");
 }
 
 /* Bit i of the address, from the left. */
@@ -159,7 +161,7 @@ test_prefix(const char *text, unsigned int bits)
 				bad++;
 		}
 	ok(bad == 0, "%s: all prefixes are exact", text);
-	ok(!addr_in_prefix(&net, &net, bits + 1), "%s: /%u is none", text,
+	ok(!addr_in_prefix(&net, &net, bits + 1), "%s: /%u is refused", text,
 	    bits + 1);
 }
 

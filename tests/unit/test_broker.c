@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The broker against a worker that was taken over: only what was sealed, only
- * as who the export allows, only with the broker's own flags; and against one
- * that makes sense, over a socket.
+ * The broker against a compromised worker: it opens only sealed handles, only
+ * as users the export permits, only with its own flags. A correct worker is
+ * served over a socket.
  * Links: nfsd
  * Runs in: tests.
  */
@@ -45,7 +45,10 @@ fresh(const char *options, enum nfsd_mode mode)
 	client = broker_client_new(-1, broker_channel_new(broker));
 }
 
-/* The broker acts in this thread: be who we were, and let it begin anew. */
+/*
+ * Takes the test's own identity back: the broker acts as callers in this
+ * thread. The broker then sets its identity again.
+ */
 static bool
 myself(void)
 {
@@ -92,7 +95,7 @@ open_as(const struct fh *fh, enum broker_want want, uint32_t uid)
 	return broker_client_open(client, &q, &readable);
 }
 
-/* Succeeds with these flags. */
+/* Does the open succeed, with these flags? */
 static bool
 opens(const struct fh *fh, enum broker_want want, uint32_t uid, int flags)
 {
@@ -146,7 +149,7 @@ opening(bool utf16)
 	ok(opens(&top, BROKER_LIST, 65534, O_RDONLY), "%s: list", kind);
 	ok(refused(&top, BROKER_READ, 65534, EISDIR) &&
 		refused(&top, BROKER_WRITE, 65534, EISDIR),
-	    "%s: a directory has no data", kind);
+	    "%s: a directory is not opened for data", kind);
 	ok(refused(&file, BROKER_LIST, 65534, ENOTDIR),
 	    "%s: a file is not listed", kind);
 	ok(refused(&fifo, BROKER_READ, 65534, EINVAL) &&
@@ -154,7 +157,7 @@ opening(bool utf16)
 	    "%s: FIFO and link are never opened", kind);
 	ok(opens(&fifo, BROKER_PATH, 65534, O_PATH) &&
 		opens(&link, BROKER_PATH, 65534, O_PATH),
-	    "%s: but can be named", kind);
+	    "%s: FIFO and link are opened as O_PATH", kind);
 }
 
 static void
@@ -164,12 +167,12 @@ deleted(void)
 
 	fixture_file("doomed", "x", 0644);
 	fh = sealed("doomed", false, NULL);
-	ok(opens(&fh, BROKER_PATH, 65534, O_PATH), "a file");
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH), "a sealed file is opened");
 	unlinkat(root, "doomed", 0);
-	ok(refused(&fh, BROKER_PATH, 65534, ESTALE), "removed: stale");
+	ok(refused(&fh, BROKER_PATH, 65534, ESTALE), "a removed file is stale");
 	fixture_file("doomed", "y", 0644);
 	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
-	    "another file with its name, perhaps its number: stale");
+	    "a new file with the old name is not opened by the old handle");
 	unlinkat(root, "doomed", 0);
 }
 
@@ -183,18 +186,18 @@ forging(void)
 
 	fh_check_worker(&fh, exports->list[0].path, &keys.worker, &plain);
 	skip(plain.kind != FH_KERNEL, 3, "no kernel handles here");
-	/* All a taken-over worker has: its own key. */
+	/* A compromised worker has only its own key. */
 	memset(&other.broker, 0x55, sizeof(other.broker));
 	fh_seal(&bad, &plain, exports->list[0].path, &other);
 	ok(refused(&bad, BROKER_PATH, 65534, BROKER_FORGED),
-	    "a handle under the worker's key alone is refused");
+	    "a handle that only the worker's key sealed is refused");
 	for (i = 0; i < BROKER_BAD_MAX - 1; i++)
 		(void)refused(&bad, BROKER_PATH, 65534, BROKER_FORGED);
 	ok(opens(&fh, BROKER_PATH, 65534, O_PATH),
-	    "good ones are served meanwhile");
+	    "valid handles are opened meanwhile");
 	(void)refused(&bad, BROKER_PATH, 65534, BROKER_FORGED);
 	ok(refused(&fh, BROKER_PATH, 65534, EPIPE),
-	    "too many: the worker counts as taken over");
+	    "too many forged handles end the channel");
 	end_skip;
 	fresh("rw", MODE_MULTI);
 }
@@ -208,48 +211,49 @@ identities(void)
 	fh = sealed("file", false, NULL);
 	ok(refused(&fh, BROKER_WRITE, 0, EAGAIN) &&
 		refused(&fh, BROKER_READ, 0, EAGAIN),
-	    "root cannot be where root is squashed");
+	    "root_squash: the broker does not act as root");
 	fresh("rw,all_squash,anonuid=1234", MODE_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EAGAIN) &&
 		refused(&fh, BROKER_PATH, 1000, EAGAIN),
-	    "nobody but the one user of all_squash");
+	    "all_squash: the broker acts as the one user only");
 	fresh("ro", MODE_MULTI);
 	ok(refused(&fh, BROKER_WRITE, 1000, EROFS),
 	    "nothing is opened for writing in a read-only export");
 	fresh("rw", MODE_MULTI);
 	ok(refused_group(&fh, 0, 5) && refused_group(&fh, 5, 0),
-	    "nor root's group, be it the first or one of many");
+	    "root_squash: the broker acts neither with group 0 nor with it in a list");
 	skip(geteuid() != 0, 9, "needs root");
 	fixture_file("private", "x", 0600);
 	fh = sealed("private", false, NULL);
-	ok(refused(&fh, BROKER_WRITE, 1000, EACCES), "a stranger's is not his");
+	ok(refused(&fh, BROKER_WRITE, 1000, EACCES),
+	    "a caller does not write another user's file");
 	ok(myself() && fchownat(root, "private", 1000, 1000, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 1000, O_RDWR),
-	    "his own is");
+	    "a caller writes its own file");
 	ok(myself() && fchmodat(root, "private", 0444, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 1000, O_RDWR),
-	    "even when its mode forbids it");
-	ok(refused(&fh, BROKER_WRITE, 1001, EACCES), "but nobody else's");
+	    "an owner writes even if the mode forbids it");
+	ok(refused(&fh, BROKER_WRITE, 1001, EACCES), "another user does not");
 	ok(myself() && fchmodat(root, "private", 0602, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 1002, O_WRONLY),
-	    "who may only write gets only that");
+	    "a caller with write permission only gets no reading");
 	fresh("rw,all_squash", MODE_SQUASH);
 	ok(myself() && fchmodat(root, "private", 0444, 0) == 0 &&
 		refused(&fh, BROKER_WRITE, 1000, EACCES),
-	    "squash: to call oneself the owner is not to be him");
+	    "squash: a caller that claims the owner's id gets no owner's rights");
 	ok(myself() && fchownat(root, "private", 0, 0, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 0, O_RDWR),
-	    "squash: the one user is, whoever that is");
+	    "squash: the one user has the owner's rights on its own files");
 	fresh("rw,no_root_squash", MODE_ROOT);
 	ok(myself() && fchownat(root, "private", 1000, 1000, 0) == 0 &&
 		opens(&fh, BROKER_WRITE, 0, O_RDWR),
-	    "root mode: root writes everybody's");
+	    "root mode: root writes any file");
 	ok(refused(&fh, BROKER_WRITE, 1001, EACCES),
-	    "root mode: others do not, also after him");
+	    "root mode: other users do not, even after root");
 	end_skip;
 }
 
-/* What is read is the caller's to read: by the kernel's word, as it is. */
+/* The broker reads as the caller: the kernel's permissions decide, at once. */
 static void
 reading(void)
 {
@@ -262,38 +266,40 @@ reading(void)
 	fixture_file("closed", "x", 0600);
 	fh = sealed("closed", false, NULL);
 	dir = sealed("drawer", false, NULL);
-	ok(refused(&fh, BROKER_READ, 1000, EACCES), "root's file is root's");
-	ok(refused(&dir, BROKER_LIST, 1000, EACCES), "so is his directory");
+	ok(refused(&fh, BROKER_READ, 1000, EACCES),
+	    "another user's file of mode 0600 is not read");
+	ok(refused(&dir, BROKER_LIST, 1000, EACCES),
+	    "another user's directory of mode 0700 is not listed");
 	ok(opens(&fh, BROKER_PATH, 1000, O_PATH) &&
 		opens(&dir, BROKER_PATH, 1000, O_PATH),
-	    "both can be named");
+	    "both are opened as O_PATH");
 	ok(myself() && fchmodat(root, "closed", 0604, 0) == 0 &&
 		opens(&fh, BROKER_READ, 1000, O_RDONLY),
-	    "the mode opens it");
+	    "a file with read permission is read");
 	ok(myself() && fchmodat(root, "closed", 0601, 0) == 0 &&
 		opens(&fh, BROKER_READ, 1000, O_RDONLY),
-	    "to execute is to read");
+	    "a file with execute permission only is read");
 	ok(myself() && fchmodat(root, "drawer", 0701, 0) == 0 &&
 		refused(&dir, BROKER_LIST, 1000, EACCES),
-	    "but not to list");
+	    "a directory with search permission only is not listed");
 	ok(myself() && fchmodat(root, "closed", 0200, 0) == 0 &&
 		fchownat(root, "closed", 1000, 1000, 0) == 0 &&
 		opens(&fh, BROKER_READ, 1000, O_RDONLY),
-	    "its owner reads it whatever its mode");
-	ok(refused(&fh, BROKER_READ, 1001, EACCES), "and nobody else");
+	    "an owner reads a file whatever its mode");
+	ok(refused(&fh, BROKER_READ, 1001, EACCES), "no other user reads it");
 	ok(myself() && fchownat(root, "drawer", 1000, 1000, 0) == 0 &&
 		fchmodat(root, "drawer", 0300, 0) == 0 &&
 		refused(&dir, BROKER_LIST, 1000, EACCES),
-	    "a directory's mode holds for its owner");
+	    "an owner does not list a directory against its mode");
 	fresh("rw,no_root_squash", MODE_ROOT);
 	ok(opens(&fh, BROKER_READ, 0, O_RDONLY) &&
 		opens(&dir, BROKER_LIST, 0, O_RDONLY),
-	    "root mode: root reads everything");
+	    "root mode: root reads any file");
 	ok(refused(&fh, BROKER_READ, 1001, EACCES),
-	    "root mode: others do not, also after him");
+	    "root mode: other users do not, even after root");
 	fresh("rw,all_squash", MODE_SQUASH);
 	ok(refused(&dir, BROKER_LIST, 1000, EACCES),
-	    "squash: to call oneself the owner is not to be him");
+	    "squash: a caller that claims the owner's id gets no owner's rights");
 	end_skip;
 }
 
@@ -309,20 +315,21 @@ linking(void)
 	skip(geteuid() != 0, 4, "needs root");
 	ok(broker_client_link(client, &q, "second") == 0 &&
 		fstatat(root, "second", &st, 0) == 0 && st.st_nlink == 2,
-	    "one more name");
+	    "a file gets a second name");
 	ok(broker_client_link(client, &q, "second") == -1 && errno == EEXIST,
-	    "not twice");
+	    "an existing name is refused");
 	unlinkat(root, "second", 0);
 	q.file.uid = 1000;
 	ok(myself() && fchmodat(root, ".", 0755, 0) == 0 &&
 		broker_client_link(client, &q, "second") == -1 &&
 		errno == EACCES,
-	    "not where the caller may not write");
-	ok(myself() && fchmodat(root, ".", 0777, 0) == 0, "as before");
+	    "a directory that the caller may not write is refused");
+	ok(myself() && fchmodat(root, ".", 0777, 0) == 0,
+	    "the mode is restored");
 	end_skip;
 }
 
-/* Is this no question, and is there no answer to it? */
+/* Is this message refused without an answer? */
 static bool
 is_refused(struct broker_channel *c, uint32_t type, const void *data,
     size_t len, size_t nfds)
@@ -337,7 +344,10 @@ is_refused(struct broker_channel *c, uint32_t type, const void *data,
 	    reply.fd == -1;
 }
 
-/* Frames no worker of ours sends: the channel ends, nothing is left open. */
+/*
+ * Frames that no correct worker sends: the channel ends, and no descriptor
+ * stays open.
+ */
 static void
 hostile(void)
 {
@@ -353,32 +363,35 @@ hostile(void)
 	ok(ASK(99, &open, sizeof(open), 0), "unknown question");
 	ok(ASK(BROKER_OPENED, &open, sizeof(open), 0),
 	    "an answer is no question");
-	ok(ASK(BROKER_OPEN, &open, sizeof(open), 0), "a want there is not");
+	ok(ASK(BROKER_OPEN, &open, sizeof(open), 0),
+	    "an unknown purpose of an open");
 	open.want = BROKER_PATH;
 	open.ngids = 17;
 	ok(ASK(BROKER_OPEN, &open, sizeof(open), 0),
-	    "more groups than there can be");
+	    "more groups than a credential has");
 	for (len = 0; len < sizeof(open); len += 4)
 		if (!ASK(BROKER_OPEN, &open, len, 0))
 			break;
-	cmp_ok(len, "==", sizeof(open), "cut anywhere");
-	ok(ASK(BROKER_OPEN, &open, sizeof(open), 1), "with a descriptor");
+	cmp_ok(len, "==", sizeof(open), "a question cut at any byte");
+	ok(ASK(BROKER_OPEN, &open, sizeof(open), 1),
+	    "a question with a descriptor");
 	q.seal.n = 2;
 	q.seal.names_len = 4;
 	memcpy(q.names, "a\0b\0", 4);
 	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 1),
-	    "fewer descriptors than said");
+	    "fewer descriptors than announced");
 	q.seal.names_len = 5;
 	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2),
-	    "longer names than there are");
+	    "names longer than the message");
 	q.seal.names_len = 3;
-	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 3, 2), "a name without end");
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 3, 2),
+	    "a name without its NUL");
 	memcpy(q.names, "a\0/\0", 4);
 	q.seal.names_len = 4;
-	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "a path for a name");
+	ok(ASK(BROKER_SEAL, &q, sizeof(q.seal) + 4, 2), "a path as a name");
 	q.seal.n = BROKER_SEAL_MAX + 1;
 	ok(ASK(BROKER_SEAL, &q, sizeof(q), BROKER_SEAL_MAX + 1),
-	    "more than one question holds");
+	    "more names than one question holds");
 	broker_channel_free(c);
 }
 
@@ -395,7 +408,7 @@ outside(void)
 	q.dir = top;
 	ok(broker_client_seal(client, &q, &name, &fd, &a) == 0 &&
 		a.list[0].error != 0,
-	    "a descriptor from elsewhere is not sealed");
+	    "a descriptor from outside the export is not sealed");
 	close(fd);
 }
 
@@ -429,22 +442,23 @@ over_a_socket(void)
 	    "descriptors pass through a socket");
 	fh = sealed("file", false, NULL);
 	ok(opens(&fh, BROKER_PATH, 65534, O_PATH),
-	    "and are sealed through one");
+	    "a handle is sealed through a socket");
 	(void)send(pair[0], &noise, sizeof(noise), 0);
 	pthread_join(thread, &good);
-	ok(good == NULL, "noise ends the channel");
-	ok(refused(&fh, BROKER_PATH, 65534, EPIPE), "the worker sees it gone");
-	ok(!broker_client_wait(client, 10), "waits");
+	ok(good == NULL, "a malformed message ends the channel");
+	ok(refused(&fh, BROKER_PATH, 65534, EPIPE), "the worker gets EPIPE");
+	ok(!broker_client_wait(client, 10),
+	    "waiting for a new channel times out");
 	if (ipc_pair(pair) == -1)
 		BAIL_OUT("socketpair");
 	broker_client_replace(client, pair[0]);
 	pthread_create(&thread, NULL, serve, &pair[1]);
 	ok(broker_client_wait(client, 10) &&
 		opens(&fh, BROKER_PATH, 65534, O_PATH),
-	    "and goes on with the next");
+	    "the worker goes on with the new channel");
 	broker_client_free(client);
 	pthread_join(thread, &good);
-	ok(good != NULL, "a closed channel is no offence");
+	ok(good != NULL, "a channel that the worker closes is no fault");
 	client = local;
 }
 
@@ -457,14 +471,14 @@ reloading(void)
 
 	broker_set_exports(broker, served_new(ex, &none, NULL, 0, true));
 	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
-	    "an export that was removed opens nothing");
+	    "a handle of a removed export is stale");
 }
 
 int
 main(void)
 {
 	plan(NO_PLAN);
-	/* As the broker's sandbox: rights do not follow the file system id. */
+	/* As in the broker's sandbox: capabilities do not follow the fsuid. */
 	if (geteuid() == 0 &&
 	    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) == -1)
 		BAIL_OUT("securebits");

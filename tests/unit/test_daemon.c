@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Options, identity, drop and sockets of a daemon, each in a child whose
- * output is read back.
- * Runs in: tests only; what needs root is skipped without.
+ * Options, identity, drop and sockets of a daemon, each in a child whose output
+ * the test reads.
+ * Runs in: tests only; parts need root, else they are skipped.
  */
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -99,7 +99,7 @@ parse(const char *line)
 	(void)snprintf(copy, sizeof(copy), "%s", line);
 	while ((argv[argc] = strsep(&p, " ")) != NULL)
 		argc++;
-	optind = 0; /* getopt starts anew */
+	optind = 0; /* getopt starts from the beginning */
 	daemon_options(&d, &spec, argc, argv);
 }
 
@@ -146,7 +146,8 @@ test_options(void)
 	ok(d.listens[1].at.family == AF_INET6 && d.listens[1].at.port == 99,
 	    "an IPv6 address with port");
 	ok(d.listens[2].any && d.listens[2].at.port == 50111, "a wildcard");
-	ok(d.listens[3].any && d.listens[3].at.family == AF_INET6, "v6 too");
+	ok(d.listens[3].any && d.listens[3].at.family == AF_INET6,
+	    "an IPv6 wildcard");
 	log_set_verbose(0);
 }
 
@@ -217,10 +218,11 @@ test_identity(void)
 	cmp_ok(run(identify, missing), "==", 1, "an unknown user is fatal");
 	ok(strstr(output, "systemd-sysusers") != NULL &&
 		strstr(output, "useradd") != NULL,
-	    "and the message names both ways to make it");
+	    "the message names both ways to make the user");
 	cmp_ok(run(identify, root), "==", 1, "root is refused");
 	cmp_ok(run(drop, NULL), "==", 0, "drops");
-	is(output, "65534 65534 0", "to user and group, no other groups");
+	is(output, "65534 65534 0",
+	    "privileges drop to user and group, without further groups");
 	end_skip;
 }
 
@@ -249,29 +251,31 @@ test_listen(void)
 	    "all on the port the kernel chose");
 	cmp_ok(listen_port(&first, true), "==", listen_port(&first, false),
 	    "UDP and TCP agree");
-	cmp_ok(listen_again(&second, &first), "==", 0, "a second worker's set");
+	cmp_ok(listen_again(&second, &first), "==", 0,
+	    "a second worker gets its own sockets");
 	ok(second.n == 4 && addr_equal(&second.list[2].at, &first.list[2].at),
-	    "on the same addresses");
+	    "they have the same addresses");
 	cmp_ok(listen_fds(&first, fds, nitems(fds)), "==", 4, "descriptors");
 	ok(listen_from(&third, fds, 4) == 0 && third.list[1].udp &&
 		!third.list[0].udp &&
 		addr_equal(&third.list[3].at, &first.list[3].at),
-	    "and back");
+	    "sockets are recognized by their descriptors");
 	fds[0] = open("/dev/null", O_RDONLY);
-	cmp_ok(listen_from(&third, fds, 1), "==", -1, "a file is no socket");
+	cmp_ok(listen_from(&third, fds, 1), "==", -1,
+	    "a descriptor that is not a socket is refused");
 	close(fds[0]);
 	(void)snprintf(line, sizeof(line), "testd -a 127.0.0.1 -p %u",
 	    first.list[0].at.port);
 	cmp_ok(run(listen_child, line), "==", 1, "a taken port is fatal");
 	like(output, "taken by .* \\(pid [0-9]+\\).*-p",
-	    "and the message says by whom and what to do");
+	    "the message names the process that has it, and the remedy");
 	listen_close(&second);
 	listen_close(&first);
-	cmp_ok(run(listen_child, line), "==", 0, "free again");
+	cmp_ok(run(listen_child, line), "==", 0, "the port is free again");
 	like(output, "listening on tcp 127.0.0.1:[0-9]+ \\(test 1,2\\)",
-	    "one line per socket");
+	    "a log line for each TCP socket");
 	like(output, "listening on udp 127.0.0.1:[0-9]+ \\(test 1,2\\)",
-	    "also for UDP");
+	    "a log line for each UDP socket");
 }
 
 static void
@@ -295,18 +299,21 @@ test_unix(void)
 	(void)snprintf(open_dir, sizeof(open_dir), "%s/run", dir);
 	fd = listen_unix(path, 0660);
 	ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0660,
-	    "a unix socket with the mode asked for, directory made");
-	cmp_ok(run(unix_child, path), "==", 1, "a live one is not replaced");
-	like(output, "serves this socket already", "and says so");
+	    "a unix socket gets its mode, and a missing directory is made");
+	cmp_ok(run(unix_child, path), "==", 1,
+	    "a unix socket in use is not replaced");
+	like(output, "serves this socket already", "the message says so");
 	close(fd);
-	cmp_ok(run(unix_child, path), "==", 0, "a dead one is replaced");
+	cmp_ok(run(unix_child, path), "==", 0,
+	    "an unused unix socket is replaced");
 	fd = open(file, O_CREAT | O_WRONLY, 0644);
 	close(fd);
-	cmp_ok(run(unix_child, file), "==", 1, "a file is not replaced");
+	cmp_ok(run(unix_child, file), "==", 1,
+	    "a regular file is not replaced");
 	(void)chmod(open_dir, 0777);
 	cmp_ok(run(unix_child, path), "==", 1,
-	    "a directory others may write to is refused");
-	like(output, "chmod go-w", "with the fix");
+	    "a directory that others may write is refused");
+	like(output, "chmod go-w", "the message names the remedy");
 	(void)unlink(path);
 	(void)unlink(file);
 	(void)rmdir(open_dir);
@@ -314,7 +321,7 @@ test_unix(void)
 }
 
 static struct event_base *base;
-static int told; /* which signal the handlers saw */
+static int told; /* the signals that reached their handlers */
 
 static void
 on_stop(void *arg)
@@ -337,7 +344,7 @@ on_stats(void *arg)
 	(void)event_base_loopbreak(base);
 }
 
-/* As a service manager does: a socket, a watchdog, then listen. */
+/* Acts as a service manager: makes a notify socket and asks for a watchdog. */
 static int
 be_manager(char path[108])
 {
@@ -353,7 +360,7 @@ be_manager(char path[108])
 	return fd;
 }
 
-/* The next message to the manager; "" when there is none for 5 s. */
+/* The next message to the manager, or "" if none comes for 5 s. */
 static const char *
 heard(int fd)
 {
@@ -367,7 +374,7 @@ heard(int fd)
 	return text;
 }
 
-/* The next one that is not about the watchdog. */
+/* The next message that is not for the watchdog. */
 static const char *
 heard_other(int fd)
 {
@@ -406,21 +413,24 @@ test_manager(void)
 	daemon_ready(base, &d);
 	is(heard(fd), "READY=1", "tells the service manager that it is ready");
 	(void)event_base_loop(base, EVLOOP_ONCE);
-	is(heard(fd), "WATCHDOG=1", "and that it lives");
+	is(heard(fd), "WATCHDOG=1", "tells the watchdog that it lives");
 	send_signal(SIGHUP);
-	like(heard_other(fd), "^RELOADING=1", "tells it of a reload");
+	like(heard_other(fd), "^RELOADING=1",
+	    "tells the service manager of a reload");
 	daemon_reloaded(&d);
-	is(heard_other(fd), "READY=1", "and of its end, not before");
+	is(heard_other(fd), "READY=1",
+	    "tells it of the end of the reload, not before");
 	send_signal(SIGUSR1);
 	send_signal(SIGTERM);
 	cmp_ok(told, "==", 7, "TERM, HUP and USR1 reach their handlers");
 	event_base_free(base);
 	close(fd);
 	(void)unlink(path);
-	cmp_ok(daemon_raise_files(), ">=", 256, "descriptors are raised");
+	cmp_ok(daemon_raise_files(), ">=", 256,
+	    "the limit of descriptors is raised");
 }
 
-/* To the background: the one who started it learns how it went. */
+/* In the background: the command that started it returns the outcome. */
 static void
 detach_good(void *arg UNUSED)
 {
@@ -446,10 +456,10 @@ static void
 test_detach(void)
 {
 	cmp_ok(run(detach_good, NULL), "==", 0,
-	    "who starts it waits until it is ready");
+	    "the starting command waits until the daemon is ready");
 	cmp_ok(run(detach_bad, NULL), "==", 1,
-	    "and is told when it does not get so far");
-	like(output, "did not start", "with a word to the user");
+	    "it fails if the daemon does not become ready");
+	like(output, "did not start", "it says so");
 }
 
 static void
@@ -487,7 +497,7 @@ kill_child(void *arg)
 	data[0].permitted = data[0].effective;
 	if (syscall(SYS_capset, &head, data) == -1)
 		_exit(8);
-	/* until it has dropped: only then is root refused */
+	/* until the child has dropped its user: only then is root refused */
 	while (kill(pid, 0) == 0)
 		(void)usleep(1000);
 	daemon_kill(pid, *uid);
@@ -527,6 +537,6 @@ main(void)
 	parse("testd -p 0 -a 127.0.0.1");
 	listen_all(&set, &d, "x", false);
 	cmp_ok(run(inherit, &set), "==", 0, "takes sockets from systemd");
-	ok(!listen_inherited(&set, "x"), "and none when there are none");
+	ok(!listen_inherited(&set, "x"), "takes none if systemd passes none");
 	done_testing();
 }

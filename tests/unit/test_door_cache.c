@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The descriptor cache: found again, bounded, nothing closed while held.
+ * The descriptor cache: entries are found, bounded, and not closed while held.
  * Runs in: tests.
  */
 #include <sys/stat.h>
@@ -69,20 +69,21 @@ finding(void)
 	cache_release(c, e);
 	again = cache_find(c, &fh, 1);
 	ok(again == e && e->fd == fd,
-	    "what was added is found with its descriptor");
-	ok(cache_fd(c, e, CACHE_SLOT_READ) == -1, "which does not read");
+	    "an added entry is found with its descriptor");
+	ok(cache_fd(c, e, CACHE_SLOT_READ) == -1,
+	    "an O_PATH descriptor is not one to read by");
 	cache_add_fd(c, e, some_fd(), CACHE_SLOT_WRITE, true);
 	ok(cache_fd(c, e, CACHE_SLOT_READ) != -1,
-	    "a descriptor for both serves readers");
+	    "a descriptor for reading and writing serves readers");
 	ok(cache_handle(c, 1, 7, false, 1, 1, &out) &&
 		memcmp(&out, &fh, sizeof(fh)) == 0,
-	    "the handle is found by the file");
+	    "a handle is found by device and inode number");
 	ok(!cache_handle(c, 1, 8, false, 1, 1, &out) &&
 		!cache_handle(c, 1, 7, true, 1, 1, &out),
-	    "but not for another export or dialect");
+	    "but not for another export or for players");
 	cache_release(c, again);
 	ok(cache_find(c, &fh, 2) == NULL && !is_open(fd),
-	    "under other exports it counts as unknown and is closed");
+	    "after a reload of exports the entry is a miss and is closed");
 	cache_free(c);
 }
 
@@ -102,15 +103,17 @@ limits(void)
 			cache_release(c, e);
 	}
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "<=", 17, "bounded");
-	ok(is_open(fd), "what is held stays open");
+	cmp_ok(stats.descriptors, "<=", 17,
+	    "the number of descriptors is bounded");
+	ok(is_open(fd), "a held entry stays open");
 	e = cache_find(c, &fh, 1);
-	ok(e == held, "and is found");
+	ok(e == held, "a held entry is found");
 	cache_release(c, e);
 	cache_release(c, held);
-	cmp_ok(cache_evict(c, 1000), ">=", 15, "all can be closed at once");
+	cmp_ok(cache_evict(c, 1000), ">=", 15,
+	    "all unused descriptors can be evicted at once");
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "<=", 1, "and are");
+	cmp_ok(stats.descriptors, "<=", 1, "they are closed");
 	cache_free(c);
 }
 
@@ -124,17 +127,18 @@ sharing(void)
 
 	for (i = 0; i < 64; i++)
 		cache_release(c, put(c, i, CACHE_SLOT_PATH));
-	ok(!cache_has_room(c, 1), "full");
+	ok(!cache_has_room(c, 1), "a full cache has no room");
 	cache_set_limit(c, 40);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", 40, "others need some: the rest go");
-	ok(!cache_has_room(c, 1), "and do not come back");
+	cmp_ok(stats.descriptors, "==", 40, "a lower limit evicts the rest");
+	ok(!cache_has_room(c, 1), "there is no room above the lower limit");
 	cache_set_limit(c, 1000);
-	ok(cache_has_room(c, 24), "till there is room again,");
-	ok(!cache_has_room(c, 25), "for as many as at first");
+	ok(cache_has_room(c, 24), "a higher limit gives room again");
+	ok(!cache_has_room(c, 25), "but no more than at first");
 	cache_set_limit(c, 0);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", CACHE_FILES_MIN, "some always stay");
+	cmp_ok(stats.descriptors, "==", CACHE_FILES_MIN,
+	    "a minimum of entries always stays");
 	cache_free(c);
 
 	c = cache_new(64);
@@ -144,12 +148,13 @@ sharing(void)
 	}
 	cache_set_limit(c, 20);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", 40, "what is held stays");
+	cmp_ok(stats.descriptors, "==", 40, "held entries are not evicted");
 	for (i = 0; i < 20; i++)
 		cache_release(c, e[i]);
 	cache_set_limit(c, 20);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", 20, "no more is closed than has to be");
+	cmp_ok(stats.descriptors, "==", 20,
+	    "no more is evicted than necessary");
 	cache_free(c);
 }
 
@@ -163,7 +168,7 @@ everything_held(void)
 	for (i = 0; i < 16; i++)
 		e[i] = put(c, i, CACHE_SLOT_PATH);
 	ok(put(c, 16, CACHE_SLOT_PATH) == NULL,
-	    "with everything in use there is no room");
+	    "a cache with all entries held takes no more");
 	for (i = 0; i < 16; i++)
 		cache_release(c, e[i]);
 	cache_free(c);
@@ -179,11 +184,11 @@ dropping(void)
 
 	cache_forget(c, 1, 5);
 	ok(cache_find(c, &fh, 1) == NULL && is_open(fd),
-	    "a forgotten file is found no more, but open while held");
+	    "a forgotten file is a miss, but stays open while held");
 	ok(!cache_handle(c, 1, 7, false, 1, 5, &out),
-	    "its number leads nowhere");
+	    "its inode number is a miss too");
 	cache_release(c, e);
-	ok(!is_open(fd), "and closed after");
+	ok(!is_open(fd), "it is closed after the last release");
 	cache_free(c);
 }
 
@@ -197,24 +202,27 @@ lending(void)
 	uint64_t at = 0;
 	int fd = some_fd();
 
-	ok(cache_lend(c, e, &then, 0, &at) == -1, "no stream to list by yet");
+	ok(cache_lend(c, e, &then, 0, &at) == -1,
+	    "a directory has no stream to list by at first");
 	cache_return(c, e, fd, &then, 100);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", 2, "one that is returned counts");
+	cmp_ok(stats.descriptors, "==", 2,
+	    "a returned stream counts as a descriptor");
 	ok(cache_lend(c, e, &then, 100, &at) == fd && at == 100,
-	    "the listing that goes on gets it");
+	    "a listing that continues at its position gets it");
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "==", 1, "lent, it does not count");
+	cmp_ok(stats.descriptors, "==", 1, "a lent stream does not count");
 	cache_return(c, e, fd, &then, 200);
 	ok(cache_lend(c, e, &now, 200, &at) == -1 && !is_open(fd),
-	    "after a change it is closed");
+	    "a change of the directory closes it");
 	cache_return(c, e, -1, &now, 0);
 	(void)cache_lend(c, e, &now, 0, &at);
 	cache_return(c, e, fd = some_fd(), &now, 1);
 	cache_drop(c, e);
-	ok(is_open(fd), "the streams of a dropped directory stay while held");
+	ok(is_open(fd),
+	    "streams of a dropped directory stay open while it is held");
 	cache_release(c, e);
-	ok(!is_open(fd), "and are closed with it");
+	ok(!is_open(fd), "they are closed on release");
 	cache_free(c);
 }
 
@@ -227,19 +235,19 @@ by_number(void)
 	int fd = e->fd;
 
 	cache_hold_files(c, 1, 7, false, 1, held, 2);
-	ok(held[0].entry == e, "an open file is found by number");
-	ok(held[1].entry == NULL, "another is not");
+	ok(held[0].entry == e, "an open file is found by inode number");
+	ok(held[1].entry == NULL, "a file that is not open is not found");
 	cache_release(c, e);
 	cache_drop(c, e);
-	ok(is_open(fd), "it stays open while held");
+	ok(is_open(fd), "a dropped entry stays open while held");
 	cache_release_files(c, held, 2);
-	ok(!is_open(fd), "and no longer");
+	ok(!is_open(fd), "it is closed on release");
 	ok(cache_has_room(c, 16) && !cache_has_room(c, 17),
-	    "room as far as the limit goes");
+	    "there is room up to the limit");
 	cache_free(c);
 }
 
-/* Handles that tell a name: first one file has it, then another. */
+/* Handles that encode a name, which moves to another file. */
 static void
 renaming(void)
 {
@@ -252,24 +260,24 @@ renaming(void)
 
 	e = cache_add(c, &fh, 1, &other, now, CACHE_SLOT_PATH, 0);
 	ok(e != NULL && e != old && e->fd == now,
-	    "the handle of a name means the file that has it now");
-	ok(is_open(was), "who uses the other goes on");
+	    "the handle means the file that has the name now");
+	ok(is_open(was), "the old file stays open while held");
 	cache_release(c, old);
-	ok(!is_open(was), "then it is closed");
+	ok(!is_open(was), "it is closed on release");
 	ok(cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out) &&
 		!cache_handle(c, 1, fh_export_id(&fh), false, 1, 1, &out),
-	    "and is known by its number no more");
+	    "its inode number is a miss then");
 	cache_release(c, e);
 	other.st_dev = 9;
 	cache_release(c,
 	    cache_add(c, &fh, 1, &other, some_fd(), CACHE_SLOT_PATH, 0));
 	ok(cache_handle(c, 1, fh_export_id(&fh), false, 9, 2, &out) &&
 		!cache_handle(c, 1, fh_export_id(&fh), false, 1, 2, &out),
-	    "the same number on another device is another file");
+	    "the same inode number on another device is another file");
 	cache_stats(c, &stats);
 	cmp_ok(stats.descriptors, "==", 1,
-	    "what nobody used is closed at once");
-	ok(!is_open(now), "indeed");
+	    "an old file that is not held is closed at once");
+	ok(!is_open(now), "its descriptor is closed");
 	cache_free(c);
 }
 
@@ -291,11 +299,11 @@ sweeping(void)
 	cache_release(c, e);
 	for (i = 0; i < 20; i++)
 		cache_sweep(c);
-	ok(is_open(fd), "what exists stays open");
+	ok(is_open(fd), "an existing file stays open");
 	unlink(path);
 	for (i = 0; i < 20; i++)
 		cache_sweep(c);
-	ok(!is_open(fd), "the space of a removed file is given free");
+	ok(!is_open(fd), "a removed file is closed, which frees its space");
 	cache_release(c, put(c, 4, CACHE_SLOT_PATH));
 	for (i = 0; i < 2 * CACHE_IDLE_S; i++)
 		cache_sweep(c);
@@ -347,8 +355,9 @@ together(void)
 	for (i = 0; i < nitems(threads); i++)
 		pthread_join(threads[i], NULL);
 	cache_stats(c, &stats);
-	cmp_ok(stats.descriptors, "<=", 40, "four threads together: bounded");
-	cmp_ok(closed, "==", 0, "and nothing is closed while held");
+	cmp_ok(stats.descriptors, "<=", 40,
+	    "four threads: the number of descriptors is bounded");
+	cmp_ok(closed, "==", 0, "no held descriptor is closed");
 	cache_free(c);
 }
 

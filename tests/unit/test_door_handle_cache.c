@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles without descriptors: when they are believed.
+ * Cached handles of files without a descriptor: hits and misses.
  * Runs in: tests.
  */
 #include <stdio.h>
@@ -29,43 +29,44 @@ notes(void)
 
 	handle_cache_add(n, 1, 1, 9, &born, &now, &fh);
 	ok(!handle_cache_find(n, 1, 7, 1, 9, &born, &out),
-	    "a file born just now is not noted");
+	    "a file that was just created is not cached");
 	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
 	ok(handle_cache_find(n, 1, 7, 1, 9, &born, &out) &&
 		memcmp(&out, &fh, sizeof(fh)) == 0,
-	    "an older one is, without a descriptor");
+	    "an older file is cached without a descriptor");
 	ok(!handle_cache_find(n, 1, 7, 1, 9, &other, &out),
-	    "a new file with the same number is not taken for it");
+	    "another creation time is a miss: the inode number was reused");
 	ok(!handle_cache_find(n, 1, 7, 2, 9, &born, &out),
-	    "nor on another device");
+	    "another device is a miss");
 	ok(!handle_cache_find(n, 1, 8, 1, 9, &born, &out),
-	    "nor in another export");
+	    "another export is a miss");
 	ok(!handle_cache_find(n, 2, 7, 1, 9, &born, &out),
-	    "nor when the exports have changed");
+	    "a reload of exports makes all entries a miss");
 	fh.bytes[2] = 0;
 	fh.bytes[3] = 8;
 	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
 	ok(handle_cache_find(n, 1, 8, 1, 9, &born, &out) &&
 		fh_export_id(&out) == 8,
-	    "two exports may have it");
+	    "a file can be cached for two exports");
 	ok(handle_cache_find(n, 1, 7, 1, 9, &born, &out) &&
 		fh_export_id(&out) == 7,
-	    "each with its handle");
+	    "each export has its own handle");
 	handle_cache_free(n);
-	n = handle_cache_new(4); /* all lie in one place */
+	n = handle_cache_new(4); /* all share one slot */
 	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
 	ok(handle_cache_find(n, 1, 8, 1, 9, &born, &out) &&
 		!handle_cache_find(n, 1, 8, 2, 9, &born, &out) &&
 		!handle_cache_find(n, 1, 8, 1, 10, &born, &out),
-	    "side by side they are not mistaken for each other");
+	    "other files in the same slot are a miss");
 	handle_cache_free(n);
 	n = handle_cache_new(0);
 	handle_cache_add(n, 1, 1, 9, &born, &later, &fh);
-	ok(!handle_cache_find(n, 1, 8, 1, 9, &born, &out), "no room, no notes");
+	ok(!handle_cache_find(n, 1, 8, 1, 9, &born, &out),
+	    "a cache without room caches nothing");
 	handle_cache_free(n);
 }
 
-/* How many of count files from first on are known. */
+/* How many of count files from first on are cached. */
 static uint32_t
 known(struct handle_cache *n, uint32_t generation, ino_t first, uint32_t count,
     ino_t step)
@@ -85,8 +86,8 @@ known(struct handle_cache *n, uint32_t generation, ino_t first, uint32_t count,
 }
 
 /*
- * Notes them: 64 with numbers side by side, the next ones step further on. Not
- * in order, since names come in none: first every fourth of all, then the next.
+ * Caches count files: 64 with consecutive inode numbers, then a step. Every
+ * fourth file first, then the next fourth, since names come in no order.
  */
 static void
 note_all(struct handle_cache *n, uint32_t generation, ino_t first,
@@ -136,24 +137,24 @@ many(void)
 	note_all(n, 1, 11, 10000, 64);
 	skip(WATCHED, 1, "the sanitizer's own memory grows as well");
 	cmp_ok(resident() - before, "<", 4096,
-	    "10,000 notes take little memory");
+	    "10,000 entries take little memory");
 	end_skip;
 	note_all(n, 1, 11, ALL / 2, 64);
 	cmp_ok(known(n, 1, 11, ALL / 2, 64), "==", ALL / 2,
-	    "half of the room is used: all are known");
+	    "all files are a hit while half of the room is used");
 	note_all(n, 2, 11, ALL / 2, 64);
 	note_all(n, 2, 11 + ALL / 2, ALL / 4, 64);
 	cmp_ok(known(n, 2, 11, ALL / 4 * 3, 64), ">", ALL / 4 * 3 - 20,
-	    "those of older exports are not in the way");
+	    "entries from before a reload take no room");
 	handle_cache_free(n);
 
 	n = handle_cache_new(ALL);
 	note_all(n, 1, 128, ALL / 2, 576);
 	cmp_ok(known(n, 1, 128, ALL / 2, 576), ">", ALL / 2 / 10 * 9,
-	    "numbers with gaps: nine of ten at least");
+	    "nine of ten files with gaps in their numbers are a hit");
 	note_all(n, 1, (ino_t)7 << 32, ALL, 64);
 	cmp_ok(known(n, 1, (ino_t)7 << 32, ALL, 64), ">", ALL / 2,
-	    "more than fit: new ones take the place of old");
+	    "new entries replace old ones when the cache is full");
 	handle_cache_free(n);
 }
 
@@ -172,18 +173,19 @@ rest(void)
 	note_all(n, 1, 1, 1, 64);
 	for (i = 0; i < HANDLE_CACHE_TRIM_S; i++)
 		handle_cache_trim(n);
-	cmp_ok(known(n, 1, 1, 1, 64), "==", 1, "kept for a while");
+	cmp_ok(known(n, 1, 1, 1, 64), "==", 1, "an entry stays for some time");
 	for (i = 0; i < HANDLE_CACHE_TRIM_S; i++)
 		handle_cache_trim(n);
 	cmp_ok(known(n, 1, 1, ALL / 2, 64), "==", ALL / 2,
-	    "longer when they are used");
+	    "use prolongs its time");
 	for (i = 0; i <= HANDLE_CACHE_TRIM_S; i++)
 		handle_cache_trim(n);
-	cmp_ok(known(n, 1, 1, ALL / 2, 64), "==", 0, "then they are forgotten");
+	cmp_ok(known(n, 1, 1, ALL / 2, 64), "==", 0, "unused entries expire");
 	cmp_ok(before - resident(), ">", 30 * 1024,
-	    "and the memory given back");
+	    "their memory is returned to the kernel");
 	note_all(n, 1, 1, 100, 64);
-	cmp_ok(known(n, 1, 1, 100, 64), "==", 100, "and taken again");
+	cmp_ok(known(n, 1, 1, 100, 64), "==", 100,
+	    "the cache works again afterwards");
 	handle_cache_free(n);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Descriptors that are closed by another.
+ * Descriptors that the janitor thread closes.
  * Runs in: tests.
  */
 #include <errno.h>
@@ -37,15 +37,16 @@ main(void)
 	plan(NO_PLAN);
 	if (pipe(ends) == -1 || sem_init(&chores, 0, 0) == -1)
 		return 1;
-	ok(!janitor_leave(idle, ends[0]), "nobody there: nothing is taken");
+	ok(!janitor_leave(idle, ends[0]),
+	    "a janitor without a thread takes nothing");
 	janitor_free(idle);
 	janitor_start(j, chore, &chores);
-	ok(janitor_leave(j, ends[1]), "somebody is: it is");
+	ok(janitor_leave(j, ends[1]), "a running janitor takes a descriptor");
 	while (is_open(ends[1]))
 		(void)usleep(1000);
-	pass("and closed");
-	ok(is_open(ends[0]), "nothing else is");
+	pass("the descriptor is closed");
+	ok(is_open(ends[0]), "no other descriptor is closed");
 	ok(sem_wait(&chores) == 0 && sem_wait(&chores) == 0,
-	    "the chore is done again and again");
+	    "the chore runs repeatedly");
 	done_testing();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Answers of directories: to which question, under which time, how many.
+ * Cached listings: keys, expiry and bounds.
  * Runs in: tests.
  */
 #include <string.h>
@@ -44,22 +44,22 @@ answers(void)
 	size_t len = 0;
 	bool eof = false;
 
-	ok(!knows(&q), "nothing is known at first");
+	ok(!knows(&q), "an empty cache misses");
 	listings_add(all, &q, NOW, (const uint8_t *)"abc", 3, true);
 	ok(listings_find(all, &q, NOW, buf, &len, &eof) && len == 3 && eof &&
 		memcmp(buf, "abc", 3) == 0,
-	    "the answer comes back");
+	    "a listing is found again");
 	other = q;
 	other.ctime.tv_nsec++;
-	ok(!knows(&other), "not when the directory has changed");
+	ok(!knows(&other), "another ctime of the directory is a miss");
 	listings_add(all, &other, NOW, (const uint8_t *)"xy", 2, false);
 	ok(listings_find(all, &other, NOW, buf, &len, &eof) && len == 2 && !eof,
-	    "its new answer does");
-	ok(!knows(&q), "and took the place of the old one");
+	    "the listing after the change is found");
+	ok(!knows(&q), "it has replaced the old one");
 	ok(listings_find(all, &other, NOW + LISTING_S - 1, buf, &len, &eof),
-	    "after a while it is still believed,");
+	    "a listing is a hit until it expires");
 	ok(!listings_find(all, &other, NOW + LISTING_S, buf, &len, &eof),
-	    "but not for ever");
+	    "an expired listing is a miss");
 }
 
 static void
@@ -75,7 +75,7 @@ keys(void)
 	other[3].generation++;
 	for (i = 0; i < 4; i++)
 		known += knows(&other[i]);
-	for (i = 1; i <= 255; i++) { /* some lie in the same set */
+	for (i = 1; i <= 255; i++) { /* some share a set */
 		other[0] = other[1] = other[2] = q;
 		other[0].dir.bytes[8] = (uint8_t)i;
 		other[1].dir.bytes[31] = (uint8_t)i;
@@ -83,7 +83,7 @@ keys(void)
 		known +=
 		    knows(&other[0]) || knows(&other[1]) || knows(&other[2]);
 	}
-	cmp_ok(known, "==", 0, "no other question has that answer");
+	cmp_ok(known, "==", 0, "any other key is a miss");
 }
 
 static void
@@ -93,18 +93,18 @@ bounds(void)
 	unsigned int i, known = 0;
 
 	listings_add(all, &q, NOW, buf, sizeof(buf), false);
-	ok(!knows(&q), "a long answer is not kept");
+	ok(!knows(&q), "a listing that is too long is not cached");
 	for (i = 0; i < 10 * LISTINGS_MAX; i++) {
 		q = key(100 + i);
 		listings_add(all, &q, NOW, buf, LISTING_BYTES, false);
 	}
-	ok(knows(&q), "the last of many is");
+	ok(knows(&q), "the last of many is a hit");
 	for (i = 0; i < 10 * LISTINGS_MAX; i++) {
 		q = key(100 + i);
 		known += knows(&q);
 	}
-	cmp_ok(known, "<=", LISTINGS_MAX, "others had to go for it");
-	cmp_ok(known, ">", LISTINGS_MAX / 2, "but not all");
+	cmp_ok(known, "<=", LISTINGS_MAX, "the number of listings is bounded");
+	cmp_ok(known, ">", LISTINGS_MAX / 2, "most of the room is used");
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rights as the door remembers them: for whom, of what, until when.
+ * Cached rights: of which callers, for which rights, until when.
  * Runs in: tests.
  */
 #include <sys/stat.h>
@@ -30,43 +30,46 @@ remembering(void)
 	struct timespec t = { 10, 0 }, changed = { 11, 0 };
 	int granted = -1;
 
-	ok(!rights_find(c, e, 1, &t, R_OK, &granted), "nothing known");
+	ok(!rights_find(c, e, 1, &t, R_OK, &granted), "an empty cache misses");
 	rights_add(c, e, 1, &t, R_OK | W_OK, R_OK);
 	ok(rights_find(c, e, 1, &t, R_OK | W_OK, &granted) && granted == R_OK,
-	    "both the grant and the refusal are known");
+	    "granted and refused rights are both a hit");
 	ok(!rights_find(c, e, 1, &t, X_OK, &granted),
-	    "but not what was not asked");
+	    "a right that was not asked for is a miss");
 	ok(!rights_find(c, e, 1, &changed, R_OK, &granted),
-	    "nor after the file changed");
-	ok(!rights_find(c, e, 2, &t, R_OK, &granted), "nor for another caller");
+	    "another ctime of the file is a miss");
+	ok(!rights_find(c, e, 2, &t, R_OK, &granted),
+	    "another caller is a miss");
 	rights_add(c, e, 1, &t, X_OK, X_OK);
 	ok(rights_find(c, e, 1, &t, R_OK | X_OK, &granted) &&
 		granted == (R_OK | X_OK),
-	    "rights add up");
+	    "rights of later questions are added");
 	rights_add(c, e, 2, &t, R_OK, 0);
 	rights_add(c, e, 3, &t, R_OK, 0);
 	ok(!rights_find(c, e, 1, &t, R_OK, &granted) &&
 		rights_find(c, e, 3, &t, R_OK, &granted),
-	    "the last two callers are remembered");
+	    "the last two callers are a hit");
 	cache_release(c, e);
 	cache_free(c);
 }
 
-/* By the clock: the ctime of a moment ago may still be that of a change. */
+/* A recent ctime is not settled: another change could leave it the same. */
 static void
 settling(void)
 {
 	struct timespec t = clock_wall();
 
-	ok(!door_settled(&t), "a ctime of now is not settled");
+	ok(!door_settled(&t), "the current time as ctime is not settled");
 	t.tv_nsec = 0;
-	ok(!door_settled(&t), "nor is one of whole seconds, for two seconds");
+	ok(!door_settled(&t),
+	    "a ctime of whole seconds is not settled for two seconds");
 	t.tv_sec -= 3;
-	ok(door_settled(&t), "after that it is");
+	ok(door_settled(&t), "it is settled after that");
 	t = clock_wall();
 	t.tv_sec -= 1;
 	t.tv_nsec |= 1;
-	ok(door_settled(&t), "with fractions a second is enough");
+	ok(door_settled(&t),
+	    "a ctime with nanoseconds is settled after a second");
 	t.tv_sec += 100;
 	ok(!door_settled(&t), "a ctime in the future is not settled");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Questions to an export list: paths, aliases, ports, and the access decision
- * for every prefix length of IPv4 and IPv6 (ABUSE cases 35, 39, 41).
+ * for every prefix length of IPv4 and IPv6.
  * Runs in: test programs only.
  */
 #include <arpa/inet.h>
@@ -76,13 +76,15 @@ check_clean_paths(void)
 		is(good ? out : NULL, rows[i].clean, "clean \"%s\"",
 		    rows[i].path);
 	}
-	ok(!exports_clean_path("/a\0b", 4, out), "a NUL is not cut off");
+	ok(!exports_clean_path("/a\0b", 4, out),
+	    "a path with a NUL byte is refused");
 	memset(longest, 'x', sizeof(longest));
 	longest[0] = '/';
-	ok(exports_clean_path(longest, EXPORTS_PATH_MAX, out), "1024 bytes");
-	cmp_ok(strlen(out), "==", EXPORTS_PATH_MAX, "all of them");
+	ok(exports_clean_path(longest, EXPORTS_PATH_MAX, out),
+	    "a path of 1024 bytes is accepted");
+	cmp_ok(strlen(out), "==", EXPORTS_PATH_MAX, "with all its bytes");
 	ok(!exports_clean_path(longest, EXPORTS_PATH_MAX + 1, out),
-	    "1025 bytes are too many");
+	    "a path of 1025 bytes is refused");
 }
 
 static void
@@ -115,13 +117,16 @@ check_find(void)
 		is(e == NULL ? NULL : e->path, rows[i].above,
 		    "the export above %s", rows[i].path);
 	}
-	ok(exports_find_path(ex, "/srv/a/b") != NULL, "by exact path");
-	ok(exports_find_path(ex, "/srv/a") == NULL, "not an export");
+	ok(exports_find_path(ex, "/srv/a/b") != NULL,
+	    "an export is found by its exact path");
+	ok(exports_find_path(ex, "/srv/a") == NULL,
+	    "a directory above an export is none");
 	for (i = 0; i < ex->n; i++)
 		ok(exports_find_id(ex, ex->list[i].id) == &ex->list[i],
-		    "%s is found by its number", ex->list[i].path);
+		    "%s is found by its export number", ex->list[i].path);
 	ok(exports_find_id(ex, 0) == NULL, "no export has number 0");
-	cmp_ok(exports_find_path(ex, "/z")->id, "==", 7, "fsid is the number");
+	cmp_ok(exports_find_path(ex, "/z")->id, "==", 7,
+	    "fsid is the export number");
 	exports_free(ex);
 	ex = parse("/ *");
 	e = exports_find_above(ex, "/any/thing");
@@ -137,25 +142,30 @@ check_stable_ids(void)
 	struct exports *b = parse("/c 10.0.0.1(rw,fsid=70000)\n/new *\n/b *\n");
 
 	cmp_ok(exports_find_path(a, "/b")->id,
-	    "==", exports_find_path(b, "/b")->id, "number from the path");
+	    "==", exports_find_path(b, "/b")->id,
+	    "a number from the path stays");
 	cmp_ok(exports_find_path(a, "/c")->id,
-	    "==", exports_find_path(b, "/c")->id, "number from a large fsid");
+	    "==", exports_find_path(b, "/c")->id,
+	    "a number from a large fsid stays");
 	cmp_ok(exports_find_path(a, "/a")->id,
 	    "!=", exports_find_path(b, "/b")->id,
-	    "another path, another number");
+	    "another path has another number");
 	exports_free(a);
 	exports_free(b);
 	a = parse("/ *\n/srv/music *\n/c *(fsid=70000)\n");
 	cmp_ok(exports_find_path(a, "/")->id, "==", 25009,
-	    "the number in the handles of earlier versions, of a path");
-	cmp_ok(exports_find_path(a, "/srv/music")->id, "==", 34536, "another");
-	cmp_ok(exports_id("70000"), "==", 56963, "a large fsid");
+	    "a path has the number that handles of earlier versions hold");
+	cmp_ok(exports_find_path(a, "/srv/music")->id, "==", 34536,
+	    "so has another path");
+	cmp_ok(exports_id("70000"), "==", 56963, "the number of a large fsid");
 	ok(exports_id_uuid("01234567-89AB-cdef-0123-456789abcdef") ==
 		2261798325u,
-	    "a UUID");
-	cmp_ok(exports_id_inside("/"), "==", 25506, "and inside an export");
-	cmp_ok(exports_id_inside("/srv/music"), "==", 49610, "another");
-	cmp_ok(exports_find_path(a, "/c")->id, "==", 56963, "of an fsid");
+	    "the number of a UUID");
+	cmp_ok(exports_id_inside("/"), "==", 25506, "the number of a submount");
+	cmp_ok(exports_id_inside("/srv/music"), "==", 49610,
+	    "the number of another submount");
+	cmp_ok(exports_find_path(a, "/c")->id, "==", 56963,
+	    "an fsid has the number that handles of earlier versions hold");
 	exports_free(a);
 }
 
@@ -177,8 +187,8 @@ admits(const struct exports *ex, const struct addr *a)
 }
 
 /*
- * For one prefix length: the network itself, then each bit flipped. A flipped
- * bit inside the prefix must be refused, one behind it must not matter.
+ * Tries one prefix length: the network itself, then each bit flipped. A host
+ * that differs inside the prefix must be refused, any other admitted.
  */
 static unsigned int
 wrong_decisions(uint8_t family, unsigned int bits, unsigned int plen)
@@ -328,9 +338,10 @@ check_places(void)
 		at = exports_place(ex, rows[i].path, &a, rows[i].names);
 		is(at.export == NULL ? NULL : at.export->path, rows[i].export,
 		    "%s asks for %s", rows[i].host, rows[i].path);
-		ok((at.client != NULL) == rows[i].granted, "granted or not");
+		ok((at.client != NULL) == rows[i].granted, "access");
 		if (rows[i].below != NULL)
-			is(at.below, rows[i].below, "what is left");
+			is(at.below, rows[i].below,
+			    "the path below the export");
 	}
 	exports_free(ex);
 }

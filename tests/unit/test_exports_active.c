@@ -62,17 +62,17 @@ check_users(void)
 	active_swap(&a, first);
 	x = active_use(&a);
 	y = active_use(&a);
-	ok(x == first && y == first, "two users of one list");
+	ok(x == first && y == first, "two users get one list");
 	active_done(y);
 	active_swap(&a, second);
 	cmp_ok(freed_now(), "==", 0, "a list in use outlives its successor");
-	cmp_ok(x->list[0].alive, "==", ALIVE, "and can be read");
+	cmp_ok(x->list[0].alive, "==", ALIVE, "it can still be read");
 	active_done(x);
 	cmp_ok(freed_now(), "==", 1, "the last user frees it");
-	cmp_ok(a.list->generation, "!=", 1, "each has its own generation");
+	cmp_ok(a.list->generation, "!=", 1, "each list has its own generation");
 	active_swap(&a, NULL);
-	cmp_ok(freed_now(), "==", 1, "a list without users goes at once");
-	ok(active_use(&a) == NULL, "and there is none again");
+	cmp_ok(freed_now(), "==", 1, "a list without users is freed at once");
+	ok(active_use(&a) == NULL, "there is no list then");
 	active_clear(&a);
 	active_init(&a);
 	active_swap(&a, list());
@@ -89,33 +89,37 @@ check_hold(void)
 
 	memset(&h, 0, sizeof(h));
 	active_init(&a);
-	ok(active_hold(&a, &h, false) && h.list == NULL, "nothing to hold");
+	ok(active_hold(&a, &h, false) && h.list == NULL,
+	    "a holder gets no list if there is none");
 	active_swap(&a, first);
 	ok(active_hold(&a, &h, true) && h.list == first,
-	    "the first list, even if pinned: none was held");
-	ok(!active_hold(&a, &h, false), "the same list: no change");
-	ok(!active_release(&a, &h), "the active list is not taken away");
+	    "a pinned holder without a list gets the first one");
+	ok(!active_hold(&a, &h, false),
+	    "a holder of the active list does not change");
+	ok(!active_release(&a, &h),
+	    "the active list is not taken from its holder");
 	active_swap(&a, second);
 	ok(!active_hold(&a, &h, true) && h.list == first,
 	    "a pinned list stays after a swap");
-	cmp_ok(freed_now(), "==", 0, "and alive");
+	cmp_ok(freed_now(), "==", 0, "it is not freed");
 	ok(active_hold(&a, &h, false) && h.list == second,
-	    "then the active list is held");
-	cmp_ok(freed_now(), "==", 1, "and the old one is freed");
+	    "a holder that is not pinned gets the active list");
+	cmp_ok(freed_now(), "==", 1, "the old list is freed");
 	active_swap(&a, list());
-	ok(active_release(&a, &h) && h.list == NULL, "an old list is taken");
-	cmp_ok(freed_now(), "==", 1, "and freed");
-	ok(!active_release(&a, &h), "once");
+	ok(active_release(&a, &h) && h.list == NULL,
+	    "an old list is taken from its holder");
+	cmp_ok(freed_now(), "==", 1, "it is freed");
+	ok(!active_release(&a, &h), "it is taken once");
 	ok(active_hold(&a, &h, false) && h.list != NULL,
-	    "its thread gets the active one");
+	    "the holder gets the active list then");
 	active_done(h.list);
 	active_clear(&a);
-	cmp_ok(freed_now(), "==", 1, "all are freed");
+	cmp_ok(freed_now(), "==", 1, "all lists are freed");
 }
 
 static struct active shared;
 static _Atomic bool stop;
-static _Atomic int dead; /* lists that were seen after their end */
+static _Atomic int dead; /* freed lists that a thread saw */
 
 static void *
 user(void *arg UNUSED)

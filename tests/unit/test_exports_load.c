@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The exports file: who may have written it, how it reaches another process,
- * and what a reload changes (ABUSE 120).
+ * The exports file: which owners and modes are accepted, how it reaches another
+ * process, and what a reload changes.
  * Runs in: test programs only.
  */
 #include <sys/mman.h>
@@ -48,35 +48,39 @@ check_who(void)
 {
 	struct exports_file f = { .packed = -1 };
 
-	ok(exports_load(&f, file, &hooks), "no file is no error");
-	ok(f.missing, "but is known");
-	cmp_ok(f.list->n, "==", 0, "nothing is exported");
+	ok(exports_load(&f, file, &hooks), "a missing file is no error");
+	ok(f.missing, "the caller can tell");
+	cmp_ok(f.list->n, "==", 0, "a missing file exports nothing");
 	exports_file_clear(&f);
 	write_file("/x *\n", 0644);
-	ok(exports_load(&f, file, &hooks), "a file others can read");
-	cmp_ok(f.list->n, "==", 1, "has an export");
+	ok(exports_load(&f, file, &hooks),
+	    "a file that others can read is accepted");
+	cmp_ok(f.list->n, "==", 1, "it has an export");
 	exports_file_clear(&f);
 	exports_file_clear(&f);
 	write_file("/x *\n", 0664);
-	ok(!exports_load(&f, file, &hooks), "a file the group can write");
-	like(said, "^0:0 others can write it \\(chmod go-w\\)", "says the fix");
+	ok(!exports_load(&f, file, &hooks),
+	    "a file that the group can write is refused");
+	like(said, "^0:0 others can write it \\(chmod go-w\\)",
+	    "the reason names the remedy");
 	write_file("/x *\n", 0646);
-	ok(!exports_load(&f, file, &hooks), "a file all can write");
+	ok(!exports_load(&f, file, &hooks),
+	    "a file that all can write is refused");
 	skip(getuid() != 0, 2, "only root can give files away");
 	write_file("/x *\n", 0644);
 	ok(chown(file, 65534, 65534) == 0 && !exports_load(&f, file, &hooks),
-	    "a file of somebody else");
-	like(said, "belongs to user 65534", "says whose");
+	    "a file of another user is refused");
+	like(said, "belongs to user 65534", "the reason names the owner");
 	end_skip;
 	(void)unlink(file);
 	said[0] = '\0';
 	ok(mkfifo(file, 0600) == 0 && !exports_load(&f, file, &hooks),
-	    "a pipe, without waiting for it");
-	like(said, "not a regular file", "says so");
+	    "a pipe is refused without blocking");
+	like(said, "not a regular file", "the reason says so");
 	(void)unlink(file);
 	write_file("/x *(zz)\ny *\n", 0644);
-	ok(!exports_load(&f, file, &hooks), "a bad file");
-	like(said, "1:6 unknown.*\n2:1 ", "all its errors");
+	ok(!exports_load(&f, file, &hooks), "a file with errors is refused");
+	like(said, "1:6 unknown.*\n2:1 ", "all its errors are reported");
 }
 
 static void
@@ -89,22 +93,25 @@ check_hand_on(void)
 
 	write_file("/x localhost(rw) no-such-host.invalid(rw)\n/y *(fsid=9)\n",
 	    0644);
-	ok(exports_load(&f, file, &hooks), "host names");
-	like(said, "no-such-host.invalid.*no address known", "one is unknown");
+	ok(exports_load(&f, file, &hooks), "host names are resolved");
+	like(said, "no-such-host.invalid.*no address known",
+	    "an unknown host is reported");
 	ok(exports_client(&f.list->list[0], &local, NAMES_BYTES) != NULL,
 	    "localhost is known");
 	ex = exports_unpack(f.packed);
-	ok(ex != NULL, "another process reads it");
+	ok(ex != NULL, "another process unpacks the exports");
 	ok(exports_client(&ex->list[0], &local, NAMES_BYTES) != NULL,
-	    "and knows localhost without asking anybody");
-	cmp_ok(exports_find_path(ex, "/y")->id, "==", 9, "and the numbers");
+	    "it knows localhost without resolving the name");
+	cmp_ok(exports_find_path(ex, "/y")->id, "==", 9,
+	    "it knows the export numbers");
 	exports_free(ex);
-	cmp_ok(pwrite(f.packed, &byte, 1, 0), "==", -1, "nobody can change it");
-	cmp_ok(ftruncate(f.packed, 0), "==", -1, "nor cut it");
+	cmp_ok(pwrite(f.packed, &byte, 1, 0), "==", -1,
+	    "the packed exports cannot be written");
+	cmp_ok(ftruncate(f.packed, 0), "==", -1, "nor truncated");
 	exports_file_clear(&f);
 }
 
-/* What the parent never packed is refused, whatever it is. */
+/* A pack that the parent would not make is refused. */
 static void
 check_bad_pack(void)
 {
@@ -123,7 +130,7 @@ check_bad_pack(void)
 		    heads[i][0], heads[i][1]);
 		close(fd);
 	}
-	ok(exports_unpack(-1) == NULL, "no descriptor at all");
+	ok(exports_unpack(-1) == NULL, "a bad descriptor is refused");
 }
 
 static void
@@ -172,7 +179,7 @@ check_diff(void)
 	}
 	said[0] = '\0';
 	exports_diff(NULL, NULL, tell, NULL);
-	is(said, "", "nothing to nothing");
+	is(said, "", "from no list to no list");
 }
 
 int

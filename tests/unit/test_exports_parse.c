@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Exports lines, good and bad: what a good one means, what a bad one says and
- * where. The tables are the specification of the format.
+ * Exports lines: the meaning of correct ones, the reports of wrong ones with
+ * their place. The tables are the specification of the format.
  * Runs in: test programs only.
  */
 #include <stdarg.h>
@@ -160,7 +160,7 @@ check_line(const struct exports_line *row)
 	exports_free(ex);
 }
 
-/* Every prefix of every line is parsed to an answer, and nothing leaks. */
+/* Every prefix of every line is parsed without a crash or a leak. */
 static void
 check_prefixes(const struct exports_line *rows, size_t n)
 {
@@ -179,7 +179,8 @@ check_prefixes(const struct exports_line *rows, size_t n)
 			done++;
 		}
 	}
-	cmp_ok(done, ">", n, "every prefix of every line gets an answer");
+	cmp_ok(done, ">", n,
+	    "every prefix of every line is accepted or refused");
 }
 
 /* One export more than allowed, one client more, one report more. */
@@ -210,8 +211,10 @@ check_limits(void)
 	for (i = 0, n = 0; i < 200; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "x\n");
 	reports.len = 0;
-	ok(exports_parse(text, n, &hooks) == NULL, "200 bad lines");
-	like(reports.text, "too many problems", "reports are bounded");
+	ok(exports_parse(text, n, &hooks) == NULL,
+	    "200 wrong lines are refused");
+	like(reports.text, "too many problems",
+	    "the number of reports is bounded");
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles: what was sealed is accepted, and nothing that differs in any bit.
+ * Handles: a sealed handle is accepted, one that differs in any bit is not.
  * Runs in: tests.
  */
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ round_trip(const struct fh_plain *plain, const char *name)
 	fh_seal(&fh, plain, "/srv/x", &keys);
 	ok(fh_check_worker(&fh, "/srv/x", &keys.worker, &out) &&
 		same(plain, &out),
-	    "%s: the worker reads what was sealed", name);
+	    "%s: the worker accepts a sealed handle", name);
 	ok(fh_export_id(&fh) == plain->export_id, "%s: export id", name);
 	ok(!fh_check_worker(&fh, "/srv/y", &keys.worker, &out),
 	    "%s: refused under another export's path", name);
@@ -90,22 +90,22 @@ players(void)
 	back = fh;
 	memset(back.bytes + 12, 0x55, FH_SIZE - 12);
 	ok(fh_check_worker(&back, "/srv/x", &keys.worker, &out),
-	    "a player may write over bytes 12 to 31");
+	    "a player's handle is accepted with bytes 12 to 31 overwritten");
 	fh_normalize(&back);
 	fh_normalize(&fh);
-	cmp_mem(&back, &fh, sizeof(fh), "normalized they are equal");
-	ok(fh_is_utf16(&fh), "its names are UTF-16");
+	cmp_mem(&back, &fh, sizeof(fh), "both are equal when normalized");
+	ok(fh_is_utf16(&fh), "a player's handle means names in UTF-16");
 	ok(!fh_check_broker(&fh, "/srv/x", &keys.broker, &out),
-	    "the broker's tag is not for players");
+	    "a player's handle has no broker's tag");
 	odd.utf16 = false;
 	fh_seal(&fh, &odd, "/srv/x", &keys);
 	ok(!fh_check_worker(&fh, "/srv/x", &keys.worker, &out),
-	    "its short tag is of no use to others: without UTF-16 refused");
+	    "a player's short tag is refused in a handle without UTF-16");
 	odd = kernel;
 	odd.utf16 = true;
 	fh_seal(&fh, &odd, "/srv/x", &keys);
 	ok(!fh_check_worker(&fh, "/srv/x", &keys.worker, &out),
-	    "nor has any other kind such names");
+	    "no other kind of handle may mean UTF-16");
 }
 
 static void
@@ -131,21 +131,21 @@ key_file(void)
 
 	snprintf(path, sizeof(path), "%s/state/key", fixture_dir());
 	ok(fh_key_load(path, a, why, sizeof(why)) == 1,
-	    "a missing key is made, with its directory");
+	    "a missing key is made, and its directory");
 	ok(fh_key_load(path, b, why, sizeof(why)) == 0 &&
 		memcmp(a, b, sizeof(a)) == 0,
-	    "the second start finds the same");
+	    "the next start reads the same key");
 	ok(chmod(path, 0644) == 0 &&
 		fh_key_load(path, b, why, sizeof(why)) == -1,
 	    "a key that others can read is refused");
-	like(why, "chmod 600", "and the fix is named");
+	like(why, "chmod 600", "the message names the remedy");
 	fd = open(path, O_WRONLY | O_APPEND);
 	ok(fchmod(fd, 0600) == 0 && write(fd, "x", 1) == 1 &&
 		fh_key_load(path, b, why, sizeof(why)) == -1,
 	    "a key that is too long is refused");
 	close(fd);
 	ok(fh_key_load("/proc/none/key", b, why, sizeof(why)) == -1,
-	    "a place where none can be made is refused");
+	    "a path where no file can be made is refused");
 	ok(unlink(path) == 0 && symlink("/etc/passwd", path) == 0 &&
 		fh_key_load(path, b, why, sizeof(why)) == -1,
 	    "a symbolic link is refused");
@@ -162,7 +162,7 @@ main(void)
 	fh_keys_derive(&other, key);
 	ok(memcmp(&keys.worker, &keys.broker, FH_SUBKEY) != 0 &&
 		memcmp(&keys.worker, &other.worker, FH_SUBKEY) != 0,
-	    "the two keys differ, and follow the file");
+	    "both derived keys differ and depend on the file");
 	round_trip(&kernel, "kernel");
 	round_trip(&inode, "inode");
 	round_trip(&player, "player");

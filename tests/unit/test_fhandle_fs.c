@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a handle says of a descriptor, on the filesystems at hand.
+ * Handles made from descriptors, on the filesystems of this machine.
  * Runs in: tests.
  */
 #include <sys/stat.h>
@@ -25,21 +25,21 @@ probing(int root)
 
 	ok(fh_fs_probe(&fs, root) == 0 && fh_fs_probe(&again, root) == 0 &&
 		fs.naming == again.naming,
-	    "the decision is the same each time");
+	    "the choice of a kind is the same each time");
 	ok(fh_fs_root(&fs, root, 9, false, &plain) == 0 &&
 		fh_fs_plain(&fs, root, 9, false, fh_fs_mount(root), &second) ==
 		    0 &&
 		memcmp(plain.inner, second.inner, plain.len) == 0,
 	    "a root is sealed like any directory");
 	ok(plain.kind == (fs.naming == FH_BY_HANDLE ? FH_KERNEL : FH_INODE),
-	    "of the kind the filesystem needs");
+	    "its kind is the one the filesystem needs");
 	ok(fh_fs_root(&fs, root, 9, true, &plain) == 0 &&
 		plain.kind == FH_PLAYER && plain.utf16,
-	    "for a player of the player's kind");
+	    "for a player it is the player's kind");
 	ok(fh_fs_plain(&fs, root, 9, false, fh_fs_mount(root) + 1, &plain) ==
 		    -1 &&
 		errno == EXDEV,
-	    "what lies on another mount is refused");
+	    "a file on another mount is refused");
 	ok(fh_fs_probe(&fs, -1) == -1, "a bad descriptor is an error");
 }
 
@@ -56,22 +56,22 @@ identities(int root)
 	ok(fh_fs_id(&fs, root, "a", &a) == 0 &&
 		fh_fs_id(&fs, root, "b", &b) == 0 &&
 		memcmp(&a, &b, sizeof(a)) != 0,
-	    "two files, two identities");
+	    "two files have two identities");
 	ok(linkat(root, "a", root, "link", 0) == 0 &&
 		fh_fs_id(&fs, root, "link", &link) == 0 &&
 		memcmp(&a, &link, sizeof(a)) == 0,
-	    "two names of a file, one identity");
+	    "two names of a file have one identity");
 	ok(fh_fs_id(&fs, root, "none", &b) == -1 && errno == ENOENT,
-	    "no file, no identity");
+	    "a missing file has no identity");
 	renameat(root, "a", root, "c");
 	ok(fh_fs_id(&fs, root, "c", &b) == 0 && memcmp(&a, &b, sizeof(a)) == 0,
-	    "a rename leaves it");
+	    "a rename keeps the identity");
 	fh_fs_from_id(&a, 1, false, &plain);
 	ok(fh_fs_is(&plain, &a) && fh_fs_short_of(&plain) == fh_fs_short(&a),
 	    "long and short form agree");
 	fh_fs_from_id(&a, 1, true, &plain);
 	ok(fh_fs_is(&plain, &a) && fh_fs_short_of(&plain) == fh_fs_short(&a),
-	    "for a player too");
+	    "both forms agree for a player too");
 }
 
 static void
@@ -85,12 +85,12 @@ names(void)
 	fh_fs_name_id(&root, "a", &a);
 	fh_fs_name_id(&a, "a", &b);
 	ok(memcmp(&root, &a, sizeof(a)) != 0 && memcmp(&a, &b, sizeof(a)) != 0,
-	    "by name: a path is an identity");
+	    "by name: the path is the identity");
 	ok(fh_fs_root(&fat, -1, 1, true, &plain) == 0 &&
 		fh_fs_is(&plain, &root),
 	    "the root needs no name");
 	ok(fh_fs_plain(&fat, 0, 1, true, 0, &plain) == -1 && errno == ENOTSUP,
-	    "anything else does");
+	    "by name: any other file needs one");
 }
 
 int

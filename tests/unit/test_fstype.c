@@ -12,7 +12,7 @@
 #include "handle/fstype.h"
 #include "tap.h"
 
-/* Of all rows; some headers do not know all. */
+/* The magic numbers of all rows; some headers lack some. */
 static const struct {
 	uint32_t magic;
 	const char *name;
@@ -31,7 +31,7 @@ static const struct {
 	{ 0x2011bab0, "exfat" },
 };
 
-/* What one row says must fit together. */
+/* The fields of a row must be consistent. */
 static void
 check_row(uint32_t magic, const char *name)
 {
@@ -42,13 +42,13 @@ check_row(uint32_t magic, const char *name)
 	ok(t->magic == magic && strcmp(t->name, name) == 0, "%s", name);
 	ok(!unique || !ambiguous, "%s: not both unique and ambiguous", t->name);
 	ok(!unique || t->lasting_type == 0,
-	    "%s: handles that are remembered are the kernel's", t->name);
-	ok(t->naming != FH_BY_HANDLE, "%s: named without the kernel's help",
-	    t->name);
+	    "%s: cached handles are the kernel's", t->name);
+	ok(t->naming != FH_BY_HANDLE,
+	    "%s: has a naming without the kernel's handles", t->name);
 	ok((t->link_max == 1) == ((t->traits & FSTYPE_NO_LINKS) != 0),
-	    "%s: links or none", t->name);
+	    "%s: a limit of one link means no links", t->name);
 	ok(t->link_max >= 1 && t->time_step >= 1 && t->why[0] != '\0',
-	    "%s: limits and a reason", t->name);
+	    "%s: has limits and a reason", t->name);
 }
 
 int
@@ -65,10 +65,11 @@ main(void)
 	    "ext4: local, and a creation time identifies a file");
 	ok((fat->traits & FSTYPE_LOCAL_METADATA) == 0 &&
 		(fat->traits & FSTYPE_INO_AMBIGUOUS) != 0,
-	    "FAT: an inode number does not tell the handle");
-	cmp_ok(fat->time_step, "==", 2000000000, "FAT: times of two seconds");
+	    "FAT: an inode number does not identify a file");
+	cmp_ok(fat->time_step, "==", 2000000000,
+	    "FAT: times have steps of two seconds");
 	t = fstype_find(NFS_SUPER_MAGIC);
 	ok(t != NULL && t->traits == 0 && strcmp(t->name, "other") == 0,
-	    "of others nothing is known");
+	    "an unknown filesystem has no traits");
 	done_testing();
 }

@@ -21,11 +21,11 @@ check_published(void)
 	for (i = 0; i < sizeof(message); i++)
 		message[i] = (uint8_t)i;
 	ok(hash_bytes(&key, message, sizeof(message)) == 0xa129ca6149be45e5u,
-	    "SipHash: the vector of its paper");
+	    "SipHash gives the vector of its paper");
 	ok(hash_text("") == 0xcbf29ce484222325u &&
 		hash_text("a") == 0xaf63dc4c8601ec8cu &&
 		hash_text("foobar") == 0x85944171f73967e8u,
-	    "FNV-1a: the vectors of its authors");
+	    "FNV-1a gives the vectors of its authors");
 }
 
 static void
@@ -36,9 +36,9 @@ check_lasting(void)
 	static const char path[] = "/srv/music/usb";
 
 	ok(hash_bytes(&submount, path, strlen(path)) == 0xea208c38c2132a16u,
-	    "the number of a submount stays");
+	    "the number of a submount is that of earlier versions");
 	ok(hash_bytes(&identity, path, strlen(path)) == 0xbc9809d2f235e65au,
-	    "the digest of an identity stays");
+	    "the digest of an identity is that of earlier versions");
 }
 
 static void
@@ -48,11 +48,11 @@ check_keys(void)
 
 	hash_key_random(&a);
 	hash_key_random(&b);
-	ok(memcmp(&a, &b, sizeof(a)) != 0, "a random key is another each time");
+	ok(memcmp(&a, &b, sizeof(a)) != 0, "two random keys differ");
 	ok(hash_bytes(&a, "x", 1) != hash_bytes(&b, "x", 1),
-	    "and so is what it makes");
+	    "their hashes differ");
 	ok(hash_bytes(&a, "x", 1) == hash_bytes(&a, "x", 1),
-	    "one key makes one number");
+	    "one key gives one hash");
 }
 
 static void

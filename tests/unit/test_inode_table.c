@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Files found again without the kernel's handles: after a restart, a rename, a
- * removal, the reuse of a number; in bounded memory.
+ * Files found without the kernel's handles: after a restart, a rename, a
+ * removal and the reuse of an inode number, in bounded memory.
  * Links: nfsd
  * Runs in: tests.
  */
@@ -42,7 +42,7 @@ plain_of(const char *path)
 	return plain;
 }
 
-/* Opens and compares with the file at path; NULL: ESTALE is expected. */
+/* Opens the file and compares it with the one at path. NULL: expects ESTALE. */
 static bool
 finds(struct inode_table *t, const struct fh_plain *plain, const char *path)
 {
@@ -75,21 +75,23 @@ walking(void)
 	struct fh_plain player, dir = plain_of("a/b");
 	struct fh_id id;
 
-	ok(finds(t, &top, "."), "the root");
-	ok(finds(t, &deep, "a/b/c/deep"), "a file, by walking");
-	ok(finds(t, &dir, "a/b"), "a directory");
+	ok(finds(t, &top, "."), "the root is found");
+	ok(finds(t, &deep, "a/b/c/deep"),
+	    "a file is found by walking the export");
+	ok(finds(t, &dir, "a/b"), "a directory is found");
 	fh_fs_id(&by_inode, root, "a/b/c/deep", &id);
 	fh_fs_from_id(&id, 1, true, &player);
-	ok(finds(t, &player, "a/b/c/deep"), "by a player's short handle");
+	ok(finds(t, &player, "a/b/c/deep"),
+	    "a file is found by a player's short handle");
 	renameat(root, "a/b", root, "moved");
 	ok(!finds(t, &deep, "moved/c/deep") && errno == EAGAIN,
-	    "moved just after a walk: later");
+	    "a file moved just after a walk gets \"try later\"");
 	quiet_over();
-	ok(finds(t, &deep, "moved/c/deep"), "then it is found again");
+	ok(finds(t, &deep, "moved/c/deep"), "it is found by the next walk");
 	unlinkat(root, "moved/c/deep", 0);
 	quiet_over();
-	ok(finds(t, &deep, NULL), "removed: stale");
-	ok(finds(t, &deep, NULL), "and stays it without another walk");
+	ok(finds(t, &deep, NULL), "a removed file is stale");
+	ok(finds(t, &deep, NULL), "it is stale without another walk");
 	renameat(root, "moved", root, "a/b");
 	inode_table_free(t);
 }
@@ -105,12 +107,12 @@ noting(void)
 	fixture_file("noted", "x", 0644);
 	fd = openat(root, "noted", O_PATH | O_CLOEXEC);
 	ok(inode_table_identify(t, &top, "noted", fd, &id) == 0,
-	    "a file that was just made is noted");
+	    "a new file is entered in the table");
 	plain = plain_of("noted");
-	ok(fh_fs_is(&plain, &id), "by its identity");
+	ok(fh_fs_is(&plain, &id), "under its identity");
 	close(fd);
-	cmp_ok(inode_table_size(t), "==", 2, "without walking");
-	ok(finds(t, &plain, "noted"), "and found by it");
+	cmp_ok(inode_table_size(t), "==", 2, "without a walk");
+	ok(finds(t, &plain, "noted"), "it is found by its identity");
 	unlinkat(root, "noted", 0);
 	inode_table_free(t);
 }
@@ -131,8 +133,9 @@ reuse(void)
 		if (memcmp(new.inner, old.inner, 8) == 0)
 			break; /* the same number */
 	}
-	skip(i == 50, 1, "this filesystem does not reuse numbers at once");
-	ok(finds(t, &old, NULL), "a reused number is not the old file");
+	skip(i == 50, 1,
+	    "this filesystem does not reuse inode numbers at once");
+	ok(finds(t, &old, NULL), "a reused inode number is not the old file");
 	end_skip;
 	ok(finds(t, &new, "one"), "the new file has its own identity");
 	unlinkat(root, "one", 0);
@@ -155,13 +158,14 @@ bounds(void)
 	}
 	plain = plain_of("many/7");
 	(void)finds(t, &plain, "many/7");
-	cmp_ok(inode_table_size(t), "<=", 64, "memory is bounded");
+	cmp_ok(inode_table_size(t), "<=", 64, "the table is bounded");
 	for (i = 0; i < 300; i += 60) {
 		snprintf(name, sizeof(name), "many/%d", i);
 		plain = plain_of(name);
 		found += finds(t, &plain, name) || errno == EAGAIN;
 	}
-	cmp_ok(found, "==", 5, "what was forgotten is found later, not stale");
+	cmp_ok(found, "==", 5,
+	    "an evicted file is found later and is not stale");
 	for (i = 0; i < 300; i++) {
 		snprintf(name, sizeof(name), "many/%d", i);
 		unlinkat(root, name, 0);
@@ -184,11 +188,12 @@ by_name(void)
 	ok(finds(t, &plain, "a/b"), "by name: found by walking");
 	ok(inode_table_identify(t, &dir, "..", -1, &b) == 0 &&
 		memcmp(&b, &top, sizeof(b)) == 0,
-	    "what a directory lies in");
+	    "by name: the parent of a directory");
 	unlinkat(root, "a/x", 0);
-	ok(inode_table_identify(t, &plain, "c", -1, &a) == 0, "a child's");
+	ok(inode_table_identify(t, &plain, "c", -1, &a) == 0,
+	    "by name: the identity of a child");
 	fh_fs_from_id(&a, 1, false, &plain);
-	ok(finds(t, &plain, "a/b/c"), "which leads to it");
+	ok(finds(t, &plain, "a/b/c"), "by name: it finds the child");
 	inode_table_free(t);
 }
 

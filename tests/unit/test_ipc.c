@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The message pump against a peer that keeps the rules and one that does not:
- * whatever it sends, no descriptor stays open and no handler sees it.
+ * The message pump against a correct peer and a hostile one. A hostile message
+ * reaches no handler and leaves no descriptor open.
  * Runs in: tests only.
  */
 #include <sys/socket.h>
@@ -97,10 +97,12 @@ test_good(int pair[2])
 	(void)ipc_send(pair[0], MSG_FILES, NULL, 0, files, 2);
 	(void)ipc_serve(pair[1], &table, NULL, &why);
 	cmp_ok(last.nfds, "==", 2, "descriptors arrive");
-	cmp_ok(open_count(), "==", before, "those not taken are closed");
+	cmp_ok(open_count(), "==", before,
+	    "a descriptor that the handler leaves is closed");
 	(void)ipc_send(pair[0], MSG_FILES, NULL, 0, files, 2);
 	(void)ipc_serve(pair[1], &table, &taken, &why);
-	cmp_ok(open_count(), "==", before + 1, "one that is taken stays");
+	cmp_ok(open_count(), "==", before + 1,
+	    "a descriptor that the handler takes stays open");
 	ok((fcntl(taken, F_GETFD) & FD_CLOEXEC) != 0, "close-on-exec");
 	close(taken);
 }
@@ -125,7 +127,7 @@ test_limits(int pair[2])
 	    "carries IPC_MESSAGE_MAX bytes");
 }
 
-/* What a hostile peer sends and what is said about it. */
+/* Messages of a hostile peer, and the reason given for each refusal. */
 static const struct {
 	const char *name;
 	const char *why;
@@ -163,7 +165,7 @@ test_bad(int pair[2])
 		    bad[i].name);
 		is(why, bad[i].why, "says why: %s", bad[i].name);
 	}
-	cmp_ok(open_count(), "==", before, "no descriptor is left");
+	cmp_ok(open_count(), "==", before, "no descriptor stays open");
 }
 
 static void
@@ -177,7 +179,7 @@ test_receive(int pair[2])
 	(void)ipc_send(pair[0], 7, "abc", 3, NULL, 0);
 	cmp_ok(ipc_receive(pair[1], &type, buf, sizeof(buf), NULL, NULL),
 	    "==", 3, "receives a payload");
-	cmp_ok(type, "==", 7, "and its type");
+	cmp_ok(type, "==", 7, "receives the type");
 	(void)ipc_send(pair[0], 7, "abc", 3, fds, 2);
 	ok(ipc_receive(pair[1], &type, buf, sizeof(buf), fds, &n) == -1 &&
 		errno == EBADMSG,
@@ -186,11 +188,11 @@ test_receive(int pair[2])
 	ok(ipc_receive(pair[1], &type, buf, sizeof(buf), NULL, NULL) == -1 &&
 		errno == EBADMSG,
 	    "refuses more bytes than there is room for");
-	cmp_ok(open_count(), "==", before, "no descriptor is left");
+	cmp_ok(open_count(), "==", before, "no descriptor stays open");
 	(void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
 	ok(ipc_receive(pair[1], &type, buf, sizeof(buf), NULL, NULL) == -1 &&
 		errno == EAGAIN,
-	    "does not block when told so");
+	    "does not block if told so");
 }
 
 int
@@ -210,10 +212,10 @@ main(void)
 	test_receive(pair);
 	close(pair[0]);
 	cmp_ok(ipc_serve(pair[1], &table, NULL, &why), "==", 0,
-	    "the end of the peer is no error");
+	    "a peer that closes is no error");
 	ok(ipc_receive(pair[1], &type, &c, 1, NULL, NULL) == -1 &&
 		errno == ECONNRESET,
-	    "and ends a question");
+	    "it ends a pending question");
 	close(pair[1]);
 	done_testing();
 }

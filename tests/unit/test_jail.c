@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The jail as a role sees it: what is there, what is not, what a local user's
- * tricks change. Everything happens in children and private directories.
+ * The jail as a role sees it: which files it has, which not, and what a local
+ * user can change. All tests run in children and private directories.
  * Runs in: tests only, as root (skipped otherwise).
  */
 #include <sys/mount.h>
@@ -26,7 +26,7 @@
 #include "confine/jail.h"
 #include "tap.h"
 
-static char base[64]; /* our directory; exports are below it */
+static char base[64]; /* the test's directory; exports are below it */
 static char srv[128], nested[160], media[128], later[128];
 
 static void
@@ -57,7 +57,7 @@ make_tree(void)
 	close(fd);
 }
 
-/* Runs a question inside the jail; its answer is the exit status. */
+/* Asks a question in a child inside the jail. The exit status is the answer. */
 static bool
 inside(const struct jail *jail, bool (*question)(const struct jail *))
 {
@@ -140,7 +140,7 @@ symlink_refused(const struct jail *jail UNUSED)
 	return open(path, O_RDONLY | O_CLOEXEC) == -1 && errno == ELOOP;
 }
 
-/* A directory is moved out of the export while we hold it: ".." leads where? */
+/* A held directory is moved out of the export: does ".." stay inside? */
 static bool
 moved_out_leads_nowhere(const struct jail *jail)
 {
@@ -181,22 +181,25 @@ test_mounts(void)
 
 	cmp_ok(jail_kind(jail), "==", JAIL_MOUNTS, "root gets private mounts");
 	ok(inside(jail, sees_exports), "exports are at their own paths");
-	ok(inside(jail, sees_nothing_else), "nothing else is there");
+	ok(inside(jail, sees_nothing_else), "no other file is in the jail");
 	ok(inside(jail, root_is_read_only), "the root is read-only");
 	ok(inside(jail, export_is_writable), "a writable export is writable");
 	ok(inside(jail, media_is_read_only), "a read-only export is read-only");
 	ok(inside(jail, symlink_refused), "symbolic links are not followed");
 	ok(flags_are_set(jail, srv), "an export is nosuid,nodev,noexec");
 	ok(jail_root(jail, nested) != -1, "a nested export has a root");
-	cmp_ok(jail_root(jail, "/nowhere"), "==", -1, "no root for others");
+	cmp_ok(jail_root(jail, "/nowhere"), "==", -1,
+	    "a path that is not exported has no root");
 
 	before = jail_root(jail, srv);
 	cmp_ok(jail_update(jail, more, nitems(more)), "==", 0, "updates");
 	ok(inside(jail, sees_later), "a new export appears");
 	ok(inside(jail, media_is_gone), "a removed export is gone");
-	cmp_ok(jail_root(jail, media), "==", -1, "and has no root");
-	cmp_ok(jail_root(jail, srv), "==", before, "what stays is untouched");
-	ok(!jail_needs_restart(jail), "roles need no restart");
+	cmp_ok(jail_root(jail, media), "==", -1,
+	    "a removed export has no root");
+	cmp_ok(jail_root(jail, srv), "==", before,
+	    "an unchanged export keeps its mount");
+	ok(!jail_needs_restart(jail), "running roles need no restart");
 	ok(inside(jail, root_is_read_only), "the root is read-only again");
 
 	more[2].read_only = false;
@@ -247,11 +250,11 @@ test_absent(void)
 	(void)mkdir(gone, 0755);
 	ok(jail_update(jail, list, nitems(list)) == 0 &&
 		jail_root(jail, gone) != -1,
-	    "it is served when it appears and exports are reloaded");
+	    "it is served after it appears and exports are reloaded");
 	jail_free(jail);
 }
 
-/* Root is led by his own links, however they go, and by no user's. */
+/* Links of root are followed, in any direction. Links of users are not. */
 static void
 test_links(void)
 {
@@ -282,16 +285,18 @@ test_links(void)
 		BAIL_OUT("a user's directory");
 	jail = jail_new(list, nitems(list), false);
 	ok(jail_root(jail, absolute) != -1, "root's link is followed");
-	ok(jail_root(jail, up) != -1, "also through another, and upwards");
-	ok(jail_root(jail, loop) == -1, "not for ever");
-	ok(jail_root(jail, user) == -1, "a user's link leads nowhere");
-	ok(jail_root(jail, own) != -1, "but to what is his");
+	ok(jail_root(jail, up) != -1,
+	    "root's link through another link and upwards is followed");
+	ok(jail_root(jail, loop) == -1, "a loop of links is refused");
+	ok(jail_root(jail, user) == -1, "a user's link is not followed");
+	ok(jail_root(jail, own) != -1,
+	    "a user's link to the user's own directory is followed");
 	ok(jail_root(jail, moved) == -1,
-	    "nor does one of root's that he may have moved");
+	    "root's link in a user's directory is not: the user may have moved it");
 	jail_free(jail);
 }
 
-/* As a plain user, in a user namespace where that is allowed. */
+/* As a plain user, in a user namespace if the kernel permits one. */
 static void
 test_user(void)
 {
@@ -304,7 +309,7 @@ test_user(void)
 		struct jail *jail;
 		int bits = 0;
 
-		/* by raw calls: only daemon.c changes users, says lint */
+		/* raw calls: lint permits the functions in daemon.c only */
 		if (syscall(SYS_setgid, 65534) == -1 ||
 		    syscall(SYS_setuid, 65534) == -1 ||
 		    prctl(PR_SET_DUMPABLE, 1) == -1)
@@ -323,8 +328,8 @@ test_user(void)
 	status = WEXITSTATUS(status);
 	skip((status & 1) == 0, 3, "no user namespaces for plain users here");
 	ok((status & 2) != 0, "a plain user's exports are bind mounts too");
-	ok((status & 4) != 0, "and can be changed");
-	ok((status & 8) != 0, "but running roles must be started again");
+	ok((status & 4) != 0, "its exports can be changed");
+	ok((status & 8) != 0, "but running roles must be restarted");
 	end_skip;
 }
 
@@ -363,7 +368,7 @@ lose_sys_admin(void)
 	(void)syscall(SYS_capset, &head, data);
 }
 
-/* Bare chroot: what remains when mounting is forbidden. */
+/* Only chroot remains if mounting is forbidden. */
 static void
 test_chroot(void)
 {
@@ -385,7 +390,7 @@ test_chroot(void)
 	}
 	(void)waitpid(pid, &status, 0);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-	    "without CAP_SYS_ADMIN: a chroot to what holds all exports");
+	    "without CAP_SYS_ADMIN: a chroot to the directory above all exports");
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The exports decide how much power nfsd keeps.
+ * The exports determine nfsd's mode, and thus its privileges.
  * Links: nfsd
  * Runs in: tests.
  */
@@ -43,10 +43,12 @@ main(void)
 			uid == cases[i].uid,
 		    "mode %d for case %zu", (int)cases[i].mode, i);
 		ok(nfsd_mode(ex, true, &uid, &gid) == MODE_SQUASH,
-		    "a plain user has no choice");
+		    "a plain user always runs in squash mode");
 		exports_free(ex);
 	}
-	is(nfsd_mode_name(MODE_MULTI, false), "multi-user", "named");
-	is(nfsd_mode_name(MODE_SQUASH, true), "rootless", "rootless too");
+	is(nfsd_mode_name(MODE_MULTI, false), "multi-user",
+	    "a mode has a name");
+	is(nfsd_mode_name(MODE_SQUASH, true), "rootless",
+	    "squash mode of a plain user has its own name");
 	done_testing();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The mount list: bounded in every direction (ABUSE 42).
+ * The mount list: bounded per host, in all, and in a reply.
  * Runs in: test programs only.
  */
 #include <stdio.h>
@@ -45,19 +45,21 @@ check_basics(void)
 	struct addr a = host(1), b = host(2), again = host(1);
 
 	again.port = 999;
-	ok(add(l, &a, "/x"), "a new entry");
-	ok(!add(l, &again, "/x"), "the same again, other port");
-	ok(add(l, &a, "/y"), "another path");
-	ok(add(l, &b, "/x"), "another host");
-	ok(!evicted, "nothing had to go");
-	cmp_ok(count(l, NULL), "==", 3, "three in all");
-	cmp_ok(count(l, &a), "==", 2, "two of the first host");
-	is(dump.rows[0].path, "/x", "oldest first");
+	ok(add(l, &a, "/x"), "a new entry is added");
+	ok(!add(l, &again, "/x"),
+	    "the same entry from another port is not added again");
+	ok(add(l, &a, "/y"), "another path is added");
+	ok(add(l, &b, "/x"), "another host is added");
+	ok(!evicted, "no entry is evicted");
+	cmp_ok(count(l, NULL), "==", 3, "the list has three entries");
+	cmp_ok(count(l, &a), "==", 2, "two are of the first host");
+	is(dump.rows[0].path, "/x", "the oldest comes first");
 	cmp_ok(dump.rows[0].host.port, "==", 0, "the port is not kept");
-	ok(!mount_list_remove(l, &b, "/y"), "what is not there");
-	ok(mount_list_remove(l, &a, "/x"), "what is");
-	ok(mount_list_remove_all(l, &a), "all of a host");
-	ok(!mount_list_remove_all(l, &a), "nothing is left of it");
+	ok(!mount_list_remove(l, &b, "/y"),
+	    "removing a missing entry finds none");
+	ok(mount_list_remove(l, &a, "/x"), "removing an entry");
+	ok(mount_list_remove_all(l, &a), "removing all entries of a host");
+	ok(!mount_list_remove_all(l, &a), "the host has no entries then");
 	cmp_ok(count(l, &b), "==", 1, "the other host's entry is untouched");
 	mount_list_free(l);
 	mount_list_free(NULL);
@@ -77,24 +79,25 @@ check_limits(void)
 		(void)snprintf(path, sizeof(path), "/x/%u", i);
 		(void)add(l, &a, path);
 	}
-	ok(evicted, "at its limit another entry goes");
+	ok(evicted, "an entry beyond the limit of a host evicts another");
 	cmp_ok(count(l, &a), "==", MOUNT_LIST_HOST_MAX,
-	    "one host fills its share and no more");
-	is(dump.rows[0].path, "/x/99936", "its oldest make room");
-	cmp_ok(count(l, &b), "==", 1, "others keep theirs");
+	    "one host fills its share only");
+	is(dump.rows[0].path, "/x/99936", "its oldest entries are evicted");
+	cmp_ok(count(l, &b), "==", 1, "other hosts keep their entries");
 	for (i = 1; i <= 2 * MOUNT_LIST_MAX; i++) {
 		a = host(i);
 		(void)add(l, &a, "/x");
 	}
-	ok(evicted, "at the limit of all, too");
+	ok(evicted, "an entry beyond the limit of all evicts another");
 	cmp_ok(count(l, NULL), "==", MOUNT_LIST_MAX, "the list is bounded");
-	cmp_ok(mount_list_count(l), "==", MOUNT_LIST_MAX, "and counted");
+	cmp_ok(mount_list_count(l), "==", MOUNT_LIST_MAX,
+	    "the list counts its entries");
 	a = host(2 * MOUNT_LIST_MAX);
-	cmp_ok(count(l, &a), "==", 1, "the newest is in");
+	cmp_ok(count(l, &a), "==", 1, "the newest entry is in the list");
 	mount_list_free(l);
 }
 
-/* A copy holds as much text as a reply can. */
+/* A copy of the list holds as much text as a reply can. */
 static void
 check_long(void)
 {
@@ -111,7 +114,8 @@ check_long(void)
 		a = host(i);
 		(void)add(l, &a, path);
 	}
-	cmp_ok(count(l, NULL), "==", fit, "of many long paths those that fit");
+	cmp_ok(count(l, NULL), "==", fit,
+	    "a copy has those of many long paths that fit");
 	is(dump.rows[fit - 1].path, path, "the last of them is whole");
 	mount_list_free(l);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The operations of MOUNT on a directory with one export and a parent that
- * seals or refuses: what a client gets, what is listed, what is deferred.
+ * The operations of MOUNT on scratch exports, with a parent that seals or
+ * refuses: what a client gets, what is listed, what is deferred.
  * Runs in: test programs only.
  */
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ seal(void *arg UNUSED, const struct export *e UNUSED,
 	return !refuses;
 }
 
-/* Runs an operation for a client, as the event loop or a file thread would. */
+/* Runs an operation for a client, as the event loop or a file thread does. */
 static enum mountstat
 run(void (*op)(struct call_ctx *, const struct call_args *, struct call_res *),
     const char *client, const char *path, bool may_block)
@@ -85,48 +85,53 @@ check_root(void)
 	uint8_t root[FH_SIZE];
 
 	memset(root, 0xa0 + SRV, sizeof(root));
-	cmp_ok(mnt("/srv", false), "==", MNT_OK, "MNT of an export");
-	cmp_mem(res.fh.bytes, root, FH_SIZE, "gives the handle of its root");
-	ok(!call.deferred && seals == 0, "at once, without the parent");
-	ok(ctx.is_new && !ctx.evicted, "it is new in the list");
-	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "where DUMP finds it");
-	is(res.dump->rows[0].path, "/srv", "by its path");
+	cmp_ok(mnt("/srv", false), "==", MNT_OK, "MNT of an export succeeds");
+	cmp_mem(res.fh.bytes, root, FH_SIZE, "it gives the handle of the root");
+	ok(!call.deferred && seals == 0,
+	    "it is not deferred and does not ask the parent");
+	ok(ctx.is_new && !ctx.evicted, "it adds an entry to the list");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "DUMP shows the entry");
+	is(res.dump->rows[0].path, "/srv", "the entry has the path");
 	(void)mnt("/srv", false);
-	ok(!ctx.is_new, "the same again is not new");
+	ok(!ctx.is_new, "the same MNT adds no second entry");
 	cmp_ok(mnt("/gone", false), "==", MNTERR_NOENT,
-	    "an export that is not there");
-	like(ctx.why, "absent when the exports were loaded", "says so");
+	    "a missing export gets NOENT");
+	like(ctx.why, "absent when the exports were loaded",
+	    "the reason says so");
 	cmp_ok(run(op_mnt, "10.0.0.3:700", "/srv", false), "==", MNTERR_ACCES,
-	    "a client that no line allows");
+	    "a client that no line permits gets ACCES");
 	cmp_ok(mnt("/other", false), "==", MNTERR_ACCES,
-	    "what is not exported looks the same");
+	    "a path that is not exported gets ACCES");
 	cmp_ok(mnt(NULL, false), "==", MNTERR_NAMETOOLONG,
-	    "a path that is none keeps its status");
-	cmp_ok(dumped("10.0.0.1:700"), "==", 1,
-	    "what is refused is not listed");
+	    "a malformed path gets the status of the decoder");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "a refused MNT is not listed");
 }
 
 static void
 check_below(void)
 {
 	cmp_ok(mnt("/srv/sub", false), "==", MNT_DEFERRED,
-	    "MNT below an export must not block the event loop");
-	ok(call.deferred && seals == 0, "it runs again on a file thread");
-	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "and is not listed yet");
-	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK, "there it gets a handle");
-	ok(res.fh.bytes[0] == 0x5e && seals == 1, "which the parent sealed");
-	ok(ctx.is_new, "then it is listed");
-	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "beside the other");
-	cmp_ok(mnt("/srv/none", true), "==", MNTERR_NOENT, "no such directory");
-	cmp_ok(mnt("/srv/link", true), "==", MNTERR_ACCES, "a symbolic link");
-	cmp_ok(mnt("/srv/link/x", true), "==", MNTERR_ACCES, "nor through it");
+	    "MNT below an export is deferred by the event loop");
+	ok(call.deferred && seals == 0, "the call runs again on a file thread");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "it is not listed yet");
+	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK,
+	    "a file thread gives a handle");
+	ok(res.fh.bytes[0] == 0x5e && seals == 1, "the parent sealed it");
+	ok(ctx.is_new, "it adds an entry");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "DUMP shows both entries");
+	cmp_ok(mnt("/srv/none", true), "==", MNTERR_NOENT,
+	    "a missing directory gets NOENT");
+	cmp_ok(mnt("/srv/link", true), "==", MNTERR_ACCES,
+	    "a symbolic link gets ACCES");
+	cmp_ok(mnt("/srv/link/x", true), "==", MNTERR_ACCES,
+	    "a path through it gets ACCES");
 	cmp_ok(mnt("/gone/sub", true), "==", MNTERR_NOENT,
-	    "below an export that is not there");
+	    "a path below a missing export gets NOENT");
 	refuses = true;
 	cmp_ok(mnt("/srv/sub", true), "==", MNTERR_SERVERFAULT,
-	    "the parent refuses");
+	    "a refusal of the parent gets SERVERFAULT");
 	refuses = false;
-	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "nothing of that is listed");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "none of these is listed");
 }
 
 static void
@@ -136,12 +141,15 @@ check_slow(void)
 
 	atomic_store(&x->list[SLOW].busy, MOUNT_THREADS_ONE);
 	cmp_ok(mnt("/slow/sub", true), "==", MNTERR_IO,
-	    "a slow export has its share of the threads and no more");
-	cmp_ok(x->list[SLOW].busy, "==", MOUNT_THREADS_ONE, "and is left so");
+	    "a slow export beyond its share of threads gets IO");
+	cmp_ok(x->list[SLOW].busy, "==", MOUNT_THREADS_ONE,
+	    "a refused call takes no thread");
 	atomic_store(&x->list[SLOW].busy, MOUNT_THREADS_ONE - 1);
-	cmp_ok(mnt("/slow/sub", true), "==", MNT_OK, "one more fits");
+	cmp_ok(mnt("/slow/sub", true), "==", MNT_OK,
+	    "a call within its share is served");
 	atomic_store(&x->list[SRV].busy, MOUNT_THREADS_ONE);
-	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK, "a fast one may have all");
+	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK,
+	    "a fast export may use all threads");
 	(void)run(op_umnt, "10.0.0.1:700", "/slow/sub", false);
 }
 
@@ -151,16 +159,20 @@ check_list(void)
 	(void)run(op_mnt, "10.0.0.2:700", "/srv", false);
 	cmp_ok(dumped("10.0.0.2:999"), "==", 1, "a client sees its own mounts");
 	state.dump_all = true;
-	cmp_ok(dumped("10.0.0.2:700"), "==", 3, "dump_all: those of all");
+	cmp_ok(dumped("10.0.0.2:700"), "==", 3,
+	    "dump_all: a client sees all mounts");
 	state.dump_all = false;
 	(void)run(op_umnt, "10.0.0.2:700", "/srv/sub", false);
-	cmp_ok(dumped("10.0.0.1:700"), "==", 2, "UMNT leaves others alone");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 2,
+	    "UMNT leaves entries of other clients");
 	(void)run(op_umnt, "10.0.0.1:700", "/srv/sub", false);
 	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "UMNT removes an entry");
 	(void)run(op_umnt, "10.0.0.1:700", NULL, false);
 	(void)run(op_umntall, "10.0.0.2:700", "", false);
-	cmp_ok(dumped("10.0.0.2:700"), "==", 0, "UMNTALL removes all of one");
-	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "and none of another");
+	cmp_ok(dumped("10.0.0.2:700"), "==", 0,
+	    "UMNTALL removes all entries of the client");
+	cmp_ok(dumped("10.0.0.1:700"), "==", 1,
+	    "UMNTALL leaves entries of other clients");
 }
 
 static void
@@ -169,18 +181,21 @@ check_others(void)
 	(void)run(op_export, "10.0.0.2:700", "", false);
 	ok(res.listing->nrows == 1 && res.listing->ngroups == 1,
 	    "EXPORT shows a client its own exports");
-	is(res.listing->rows[0].dir, "/srv", "by path");
-	is(res.listing->groups[0]->text, "10.0.0.2", "with its own entry");
+	is(res.listing->rows[0].dir, "/srv", "an export has its path");
+	is(res.listing->groups[0]->text, "10.0.0.2",
+	    "an export has the entry of the client");
 	state.export_all = true;
 	(void)run(op_export, "10.0.0.2:700", "", false);
 	ok(res.listing->nrows == 2 && res.listing->ngroups == 3,
-	    "export_all: all that are there, with all clients");
+	    "export_all: all exports that exist, with all clients");
 	cmp_ok(run(op_pathconf, "10.0.0.2:700", "/srv", false), "==", MNT_OK,
-	    "PATHCONF of an export");
+	    "PATHCONF of an export succeeds");
 	cmp_ok(run(op_pathconf, "10.0.0.2:700", "/slow", false),
-	    "==", MNTERR_ACCES, "not of another's");
+	    "==", MNTERR_ACCES,
+	    "PATHCONF of an export to another client is refused");
 	cmp_ok(run(op_pathconf, "10.0.0.2:700", NULL, false),
-	    "==", MNTERR_NAMETOOLONG, "nor of what is no path");
+	    "==", MNTERR_NAMETOOLONG,
+	    "PATHCONF of a malformed path is refused");
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names: what is one component; UTF-16LE and UTF-8, strictly.
+ * Names: single components of a path; strict UTF-16LE and UTF-8.
  * Runs in: tests.
  */
 #include <string.h>
@@ -98,7 +98,7 @@ test_to_utf16(void)
 		{ "a coded surrogate", "\xed\xa0\x80", 3 },
 		{ "beyond the last character", "\xf4\x90\x80\x80", 4 },
 		{ "five bytes", "\xf8\x88\x80\x80\x80", 5 },
-		{ "a cut character", "\xe3\x82", 2 },
+		{ "a truncated character", "\xe3\x82", 2 },
 		{ "Latin-1", "caf\xe9", 4 },
 		{ "Latin-1 inside", "\xe9t\xe9", 3 },
 	};
@@ -119,7 +119,7 @@ test_to_utf16(void)
 	    "256 do not fit");
 }
 
-/* There and back gives the same, for every character there is. */
+/* Every character survives the conversion to UTF-16LE and back. */
 static void
 test_all_characters(void)
 {
@@ -146,7 +146,7 @@ test_all_characters(void)
 		    backlen != len || memcmp(in, back, len) != 0)
 			bad++;
 	}
-	cmp_ok(bad, "==", 0, "every character survives there and back");
+	cmp_ok(bad, "==", 0, "every character survives both conversions");
 }
 
 int

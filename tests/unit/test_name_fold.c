@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names that are the same to a person: case, and composed or decomposed
- * characters; and names that are not.
+ * Names that fold to the same: case, and composed or decomposed characters; and
+ * names that do not.
  * Runs in: test program.
  */
 #include <string.h>
@@ -46,14 +46,15 @@ static const struct {
 	{ "\xf0\x90\x90\x80", "\xf0\x90\x90\xa8", "Deseret, beyond 16 bits",
 	    true },
 	{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x81", "two faces", false },
-	{ "\xff", "\xff", "bytes that are no text", true },
-	{ "\xff", "\xfe", "other bytes that are none", false },
+	{ "\xff", "\xff", "equal bytes that are not UTF-8", true },
+	{ "\xff", "\xfe", "different bytes that are not UTF-8", false },
 	{ "\xc3", "\xc3", "half a character", true },
 	{ "\xe9", "\xc3\xa9", "Latin-1 is not UTF-8", false },
-	{ "\xc0\x80", "\xc0\x80", "zero written too long", true },
-	{ "\xc0\x80", "", "which does not end a name", false },
-	{ "\xc1\xa1", "a", "a letter written too long", false },
-	{ "\xf8\x90\x80\x80", "\xf0\x90\x80\x80", "no such character", false },
+	{ "\xc0\x80", "\xc0\x80", "an overlong zero", true },
+	{ "\xc0\x80", "", "an overlong zero does not end a name", false },
+	{ "\xc1\xa1", "a", "an overlong letter", false },
+	{ "\xf8\x90\x80\x80", "\xf0\x90\x80\x80", "a character beyond Unicode",
+	    false },
 };
 
 static size_t
@@ -101,7 +102,7 @@ main(void)
 		cmp_ok(name_same_folded(cases[i].a, cases[i].b),
 		    "==", cases[i].same, "%s", cases[i].what);
 		cmp_ok(name_same_folded(cases[i].b, cases[i].a),
-		    "==", cases[i].same, "and the other way round");
+		    "==", cases[i].same, "the same in the other order");
 	}
 	test_all();
 	done_testing();

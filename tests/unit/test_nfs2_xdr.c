@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The version 2 codec: its conventions (all ones, one million microseconds,
- * special files by CREATE) and what it cannot say.
+ * The version 2 codec: its conventions (-1, one million microseconds, special
+ * files by CREATE) and the values it cannot express.
  * Runs in: test program.
  */
 #include <string.h>
@@ -57,27 +57,28 @@ test_sattr(void)
 
 	begin();
 	WORDS(NO, NO, NO, NO, NO, NO, NO, NO);
-	ok(decode(nfs2_get_setattr), "SETATTR of nothing");
+	ok(decode(nfs2_get_setattr), "SETATTR with -1 in all fields");
 	ok(!s->set_mode && !s->set_uid && !s->set_gid && !s->set_size &&
 		s->set_atime == NFS_KEEP_TIME && s->set_mtime == NFS_KEEP_TIME,
-	    "all ones means: leave it");
+	    "-1 means no change");
 	begin();
 	WORDS(0xffff, 0, 0, 0, 1, 2, 3, 999999);
 	ok(decode(nfs2_get_setattr) && !s->set_mode,
-	    "a 16-bit all ones is no mode either");
+	    "a 16-bit -1 is no mode either");
 	ok(s->set_uid && s->set_gid && s->set_size && s->size == 0,
 	    "zero is a value");
 	ok(s->set_mtime == NFS_CLIENT_TIME && s->mtime.tv_nsec == 999999000,
 	    "microseconds");
 	begin();
 	WORDS(0100644, NO, NO, NO, NO, NO, 5, 1000000);
-	ok(decode(nfs2_get_setattr) && s->mode == 0644, "mode without type");
+	ok(decode(nfs2_get_setattr) && s->mode == 0644,
+	    "the mode loses its type");
 	ok(s->set_mtime == NFS_SERVER_TIME && s->set_atime == NFS_SERVER_TIME,
-	    "one million microseconds means both times now");
+	    "one million microseconds set both times to the server's");
 	begin();
 	WORDS(NO, NO, NO, NO, 1, 1000001, NO, NO);
 	ok(decode(nfs2_get_setattr) && s->fault == NFSERR_INVAL,
-	    "more of them are a fault");
+	    "more than a million microseconds are an error");
 }
 
 /* CREATE with a mode and a size. */
@@ -95,18 +96,19 @@ test_create(void)
 {
 	cmp_ok(create(0644, 0), "==", NFS_REG, "a mode without type is a file");
 	ok(args.make.how == NFS_UNCHECKED && args.make.sattr.set_size,
-	    "unchecked, and to be cut");
+	    "unchecked, with size 0");
 	cmp_ok(create(0100644, NO), "==", NFS_REG, "S_IFREG is a file");
 	cmp_ok(create(NO, NO), "==", NFS_REG, "no mode is a file");
-	cmp_ok(create(0020644, 0x00100501), "==", NFS_CHR, "a device");
+	cmp_ok(create(0020644, 0x00100501), "==", NFS_CHR,
+	    "S_IFCHR is a device");
 	ok(args.make.rdev_major == 5 && args.make.rdev_minor == 0x101,
-	    "with its number in the size");
-	ok(!args.make.sattr.set_size, "which is no size then");
+	    "a device has its number in the size");
+	ok(!args.make.sattr.set_size, "and no size then");
 	cmp_ok(create(0020644, NO), "==", NFS_FIFO,
 	    "a character device without number is a fifo");
-	cmp_ok(create(0010644, NO), "==", NFS_FIFO, "as is a fifo");
+	cmp_ok(create(0010644, NO), "==", NFS_FIFO, "S_IFIFO is a fifo");
 	cmp_ok(create(0140644, NO), "==", NFS_SOCK, "a socket");
-	cmp_ok(create(0170000, NO), "==", NFS_NONE, "type bits of nothing");
+	cmp_ok(create(0170000, NO), "==", NFS_NONE, "unknown type bits");
 }
 
 static void
@@ -117,7 +119,7 @@ test_write(void)
 	xdr_put_opaque(&out, "abcd", 4);
 	ok(decode(nfs2_get_write) && args.write.offset == 2 &&
 		args.write.count == 4 && args.write.stable == NFS_FILE_SYNC,
-	    "WRITE is at offset, with the data's length, and stable");
+	    "WRITE has its offset and the length of the data, and is stable");
 	begin();
 	WORDS(0, 0, 0, 0xfffffffd);
 	ok(!decode(nfs2_get_write), "a length that wraps is garbage");
@@ -157,15 +159,16 @@ test_attr(void)
 		.mtime = { -5, 999999999 } };
 	cmp_ok(encode(nfs2_put_getattr), "==", 4 + 68, "attrstat: 72 bytes");
 	cmp_ok(word(8), "==", 0100644, "the mode has its type");
-	cmp_ok(word(4 + 20), "==", UINT32_MAX, "4 GiB - 1 fits");
+	cmp_ok(word(4 + 20), "==", UINT32_MAX, "a size of 4 GiB - 1 fits");
 	cmp_ok(word(4 + 32), "==", 2, "blocks of 512 bytes");
 	cmp_ok(word(4 + 40), "==", 0, "a 64-bit fileid is folded");
-	cmp_ok(word(4 + 52), "==", 0, "before 1970 is 1970");
+	cmp_ok(word(4 + 52), "==", 0, "a time before 1970 becomes 1970");
 	cmp_ok(word(4 + 56), "==", 999999, "microseconds");
 	res.post.attr.size++;
-	cmp_ok(encode(nfs2_put_getattr), "==", 4, "4 GiB does not");
-	cmp_ok(word(0), "==", NFSERR_FBIG, "FBIG, not zero");
-	cmp_ok(encode(nfs2_put_dirop), "==", 4, "not in LOOKUP either");
+	cmp_ok(encode(nfs2_put_getattr), "==", 4,
+	    "a size of 4 GiB does not fit");
+	cmp_ok(word(0), "==", NFSERR_FBIG, "it gets FBIG, not 0");
+	cmp_ok(encode(nfs2_put_dirop), "==", 4, "LOOKUP of it gets FBIG too");
 	res.post.attr.size = 0;
 	cmp_ok(encode(nfs2_put_dirop), "==", 4 + 32 + 68, "diropres");
 	res.post.attr.type = NFS_FIFO;
@@ -174,10 +177,11 @@ test_attr(void)
 	    "a fifo is a character device without number");
 	res.post.has = false;
 	encode(nfs2_put_getattr);
-	cmp_ok(word(0), "==", NFSERR_IO, "no attributes is no success");
+	cmp_ok(word(0), "==", NFSERR_IO,
+	    "a result without attributes is not a success");
 	res.status = NFSERR_BADHANDLE;
 	ok(encode(nfs2_put_changed) == 4 && word(0) == NFSERR_STALE,
-	    "statuses are folded");
+	    "a status of version 3 is folded");
 }
 
 static void
@@ -191,17 +195,18 @@ test_others(void)
 	memcpy(buf + at, "hello", 5);
 	res.data.data = (struct slice){ buf + at, 5 };
 	cmp_ok(encode(nfs2_put_read), "==", at + 8, "READ of 5 bytes");
-	cmp_mem(buf + at - 4, "\0\0\0\5hello\0\0", 12, "in place, padded");
+	cmp_mem(buf + at - 4, "\0\0\0\5hello\0\0", 12,
+	    "its data is in place and padded");
 	res.data.data.len = 1025;
 	ok(encode(nfs2_put_readlink) == 4 && word(0) == NFSERR_NAMETOOLONG,
-	    "a link of more than 1024 bytes cannot be told");
+	    "a link of more than 1024 bytes does not fit");
 	memset(&res, 0, sizeof(res));
 	entry.name = (struct slice){ (const uint8_t *)"abcde", 5 };
 	res.listing.list = &entry;
 	res.listing.n = 1;
 	cmp_ok(encode(nfs2_put_readdir) + RPC_REPLY_HEADER,
 	    "==", nfs2_limits.dir_head + nfs2_limits.dir_entry + 8,
-	    "READDIR takes what the limits say, header included");
+	    "an entry of READDIR takes the bytes that the limits say, header included");
 	memset(&res, 0, sizeof(res));
 	res.fsstat = (struct nfs_fsstat){ .block = 4096,
 		.tbytes = 1ULL << 50,
@@ -210,7 +215,7 @@ test_others(void)
 	cmp_ok(encode(nfs2_put_statfs), "==", 24, "STATFS");
 	ok((uint64_t)word(8) * word(12) == 1ULL << 50 &&
 		word(12) <= INT32_MAX && word(16) == word(12) / 2,
-	    "a petabyte in 31 bits, by larger blocks");
+	    "STATFS of a petabyte fits 31 bits by larger blocks");
 }
 
 int

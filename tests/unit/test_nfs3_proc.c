@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The tables of both versions: every row complete and in its place, rows of
- * the same name share the operation, what changes things is cached.
+ * The tables of both versions: every row is complete and in its place, rows of
+ * the same name share the operation, rows that are not idempotent are cached.
  * Runs in: test program.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *const names3[] = { "NULL", "GETATTR", "SETATTR", "LOOKUP",
 	"ACCESS", "READLINK", "READ", "WRITE", "CREATE", "MKDIR", "SYMLINK",
 	"MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "READDIR", "READDIRPLUS",
 	"FSSTAT", "FSINFO", "PATHCONF", "COMMIT" };
-/* A repeat of these would not find what the first found. */
+/* Procedures that are not idempotent. */
 static const char *const once[] = { "SETATTR", "CREATE", "MKDIR", "SYMLINK",
 	"MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK" };
 
@@ -47,7 +47,8 @@ test_table(const struct rpc_proc *rows, const char *const *names, size_t n,
 			rows[i].put != NULL,
 		    "%s is complete", names[i]);
 		cmp_ok((rows[i].flags & RPC_CACHED) != 0,
-		    "==", must_be_cached(names[i]), "%s is%s cached", names[i],
+		    "==", must_be_cached(names[i]),
+		    "replies to %s are%s cached", names[i],
 		    must_be_cached(names[i]) ? "" : " not");
 	}
 }

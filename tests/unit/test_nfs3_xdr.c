@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The version 3 codec: fields in the RFC's order, what is not legal refused,
+ * The version 3 codec: fields in the RFC's order, refusal of illegal values,
  * and replies whose bytes were counted by hand.
  * Runs in: test program.
  */
@@ -21,7 +21,7 @@ begin(void)
 	xdr_out_init(&out, buf, sizeof(buf));
 }
 
-/* Writes words; a convenience of this test. */
+/* Appends words to the message. */
 static void
 words(size_t n, const uint32_t *w)
 {
@@ -43,7 +43,7 @@ put_handle(size_t len)
 	xdr_put_opaque(&out, fh, len);
 }
 
-/* Decodes what was written, all of it. */
+/* Decodes the message. Is all of it consumed? */
 static bool
 decode(void (*get)(struct xdr_in *, struct call_args *))
 {
@@ -55,7 +55,7 @@ decode(void (*get)(struct xdr_in *, struct call_args *))
 	return !in.failed && in.left == 0;
 }
 
-/* Every shorter message must be refused. */
+/* Is every prefix of the message refused? */
 static bool
 prefixes_fail(void (*get)(struct xdr_in *, struct call_args *))
 {
@@ -83,18 +83,19 @@ test_handles(void)
 		put_handle(lengths[i]);
 		ok(decode(nfs3_get_object), "a handle of %zu bytes is legal",
 		    lengths[i]);
-		cmp_mem(&args.object, &zero, sizeof(zero), "but not ours");
+		cmp_mem(&args.object, &zero, sizeof(zero),
+		    "but becomes the zero handle");
 	}
 	begin();
 	put_handle(32);
 	ok(decode(nfs3_get_object) && args.object.bytes[31] == 0x11,
-	    "one of 32 bytes is taken whole");
+	    "a handle of 32 bytes is kept");
 	begin();
 	WORDS(65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-	ok(!decode(nfs3_get_object), "65 bytes are garbage");
+	ok(!decode(nfs3_get_object), "a handle of 65 bytes is garbage");
 	begin();
 	WORDS(UINT32_MAX, 0);
-	ok(!decode(nfs3_get_object), "so are 4 GiB");
+	ok(!decode(nfs3_get_object), "a handle of 4 GiB is garbage");
 }
 
 static void
@@ -103,22 +104,23 @@ test_sattr(void)
 	begin();
 	put_handle(32);
 	WORDS(1, 0644, 1, 7, 1, 8, 1, 0, 4096, 2, 100, 999999999, 1, 1, 5, 6);
-	ok(decode(nfs3_get_setattr), "SETATTR with everything");
+	ok(decode(nfs3_get_setattr), "SETATTR of all fields");
 	cmp_ok(args.setattr.sattr.mode, "==", 0644, "mode");
 	cmp_ok(args.setattr.sattr.uid, "==", 7, "uid");
 	cmp_ok(args.setattr.sattr.gid, "==", 8, "gid");
 	cmp_ok(args.setattr.sattr.size, "==", 4096, "size");
 	cmp_ok(args.setattr.sattr.set_atime, "==", NFS_CLIENT_TIME, "atime");
-	cmp_ok(args.setattr.sattr.atime.tv_nsec, "==", 999999999, "its ns");
+	cmp_ok(args.setattr.sattr.atime.tv_nsec, "==", 999999999,
+	    "the nanoseconds of a time");
 	cmp_ok(args.setattr.sattr.set_mtime, "==", NFS_SERVER_TIME, "mtime");
 	cmp_ok(args.setattr.ctime.tv_nsec, "==", 6, "guard");
-	cmp_ok(args.setattr.sattr.fault, "==", NFS_OK, "no fault");
-	ok(prefixes_fail(nfs3_get_setattr), "no part of it is enough");
+	cmp_ok(args.setattr.sattr.fault, "==", NFS_OK, "no error");
+	ok(prefixes_fail(nfs3_get_setattr), "every prefix of it is refused");
 	begin();
 	put_handle(32);
 	WORDS(0, 0, 0, 0, 2, 1, 1000000000, 0, 0);
 	ok(decode(nfs3_get_setattr) && args.setattr.sattr.fault == NFSERR_INVAL,
-	    "10^9 nanoseconds are a fault, not garbage");
+	    "10^9 nanoseconds are an error of NFS, not garbage");
 	begin();
 	put_handle(32);
 	WORDS(0, 0, 0, 0, 3, 0, 0);
@@ -139,7 +141,7 @@ test_make(void)
 	ok(decode(nfs3_get_create) && args.make.how == NFS_EXCLUSIVE &&
 		args.make.verf[1] == 0x11223344 && args.make.type == NFS_REG,
 	    "exclusive CREATE has a verifier");
-	is(args.make.at.name.str, "new", "and a name");
+	is(args.make.at.name.str, "new", "exclusive CREATE has a name");
 	begin();
 	put_handle(32);
 	xdr_put_string(&out, "new");
@@ -157,7 +159,7 @@ test_make(void)
 	xdr_put_string(&out, "dir");
 	WORDS(NFS_DIR);
 	ok(decode(nfs3_get_mknod) && args.make.type == NFS_DIR,
-	    "MKNOD of a directory has nothing: the operation refuses it");
+	    "MKNOD of a directory has no more arguments: the operation refuses it");
 	begin();
 	put_handle(32);
 	xdr_put_string(&out, "x");
@@ -170,7 +172,7 @@ test_make(void)
 	xdr_put_string(&out, "../target");
 	ok(decode(nfs3_get_symlink) && args.make.target.len == 9,
 	    "SYMLINK: attributes, then the text");
-	ok(prefixes_fail(nfs3_get_symlink), "no part of it is enough");
+	ok(prefixes_fail(nfs3_get_symlink), "every prefix of it is refused");
 }
 
 static void
@@ -212,10 +214,10 @@ test_io(void)
 	xdr_put_string(&out, "b");
 	ok(decode(nfs3_get_rename) && args.rename.to.name.str[0] == 'b',
 	    "RENAME");
-	ok(prefixes_fail(nfs3_get_rename), "no part of it is enough");
+	ok(prefixes_fail(nfs3_get_rename), "every prefix of it is refused");
 }
 
-/* Length of a reply. */
+/* Encodes a reply. Returns its length. */
 static size_t
 encode(void (*put)(struct xdr_out *, const struct call_res *))
 {
@@ -280,11 +282,14 @@ test_replies(void)
 	cmp_ok(encode(nfs3_put_pathconf), "==", 4 + 88 + 24, "PATHCONF");
 	cmp_ok(encode(nfs3_put_rename), "==", 4 + 116 + 8, "RENAME");
 	res.status = NFSERR_NOENT;
-	cmp_ok(encode(nfs3_put_getattr), "==", 4, "GETATTR fails: status");
+	cmp_ok(encode(nfs3_put_getattr), "==", 4,
+	    "a failed GETATTR is the status alone");
 	cmp_ok(encode(nfs3_put_lookup), "==", 4 + 88,
-	    "LOOKUP fails: the directory's attributes");
-	cmp_ok(encode(nfs3_put_made), "==", 4 + 116, "CREATE fails: wcc_data");
-	cmp_ok(encode(nfs3_put_read), "==", 4 + 88, "READ fails: attributes");
+	    "a failed LOOKUP has the directory's attributes");
+	cmp_ok(encode(nfs3_put_made), "==", 4 + 116,
+	    "a failed CREATE has wcc_data");
+	cmp_ok(encode(nfs3_put_read), "==", 4 + 88,
+	    "a failed READ has attributes");
 }
 
 static void
@@ -316,15 +321,15 @@ test_listing(void)
 	res.listing.n = 2;
 	cmp_ok(encode(nfs3_put_readdir),
 	    "==", l->dir_uncounted + l->dir_head + 2 * l->dir_entry + 4 + 8,
-	    "READDIR takes what the limits say");
+	    "an entry of READDIR takes the bytes that the limits say");
 	cmp_ok(encode(nfs3_put_readdirplus), "==",
 	    l->dir_uncounted + l->dir_head + 2 * l->dir_entry + 4 + 8 +
 		l->dir_plus + 8,
-	    "READDIRPLUS too; without attributes and handle it is less");
+	    "so does one of READDIRPLUS, or less without attributes and handle");
 	res.listing.n = 0;
 	res.listing.eof = true;
 	cmp_ok(encode(nfs3_put_readdir), "==", l->dir_uncounted + l->dir_head,
-	    "an empty listing is the head");
+	    "an empty listing takes the bytes of its head");
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names from the wire: what reaches the kernel is one component or nothing.
+ * Names from the wire: only a single component reaches the kernel.
  * Runs in: test program.
  */
 #include <string.h>
@@ -26,27 +26,28 @@ test_bytes(void)
 
 	memset(full, 'x', sizeof(full));
 	cmp_ok(take(&name, "song.mp3", 8, &bytes_dir), "==", NFS_OK,
-	    "takes a plain name");
-	is(name.str, "song.mp3", "as it came");
+	    "accepts a plain name");
+	is(name.str, "song.mp3", "leaves it as it is");
 	cmp_ok(take(&name, "\xff\n\x01", 3, &bytes_dir), "==", NFS_OK,
-	    "takes bytes that are no text");
+	    "accepts bytes that are not UTF-8");
 	cmp_mem(name.str, "\xff\n\x01", 4, "unchanged");
-	cmp_ok(take(&name, full, 255, &bytes_dir), "==", NFS_OK, "255 bytes");
-	cmp_ok(strlen(name.str), "==", 255, "all of them");
+	cmp_ok(take(&name, full, 255, &bytes_dir), "==", NFS_OK,
+	    "accepts 255 bytes");
+	cmp_ok(strlen(name.str), "==", 255, "keeps all of them");
 	cmp_ok(take(&name, full, 256, &bytes_dir), "==", NFSERR_NAMETOOLONG,
-	    "256 are too many");
-	is(name.str, "", "and leave nothing");
+	    "refuses 256 bytes");
+	is(name.str, "", "keeps none of them");
 	cmp_ok(take(&name, full, 4000, &bytes_dir), "==", NFSERR_NAMETOOLONG,
-	    "4000 too");
+	    "refuses 4000 bytes");
 	cmp_ok(take(&name, "", 0, &bytes_dir), "==", NFSERR_ACCES,
 	    "refuses the empty name");
 	cmp_ok(take(&name, "a/b", 3, &bytes_dir), "==", NFSERR_ACCES,
 	    "refuses a slash");
 	cmp_ok(take(&name, "ab\0c", 4, &bytes_dir), "==", NFSERR_ACCES,
 	    "refuses a NUL");
-	is(name.str, "", "and does not cut there");
+	is(name.str, "", "does not end the name there");
 	cmp_ok(take(&name, "a\0", 2, &bytes_dir), "==", NFSERR_ACCES,
-	    "also at the end");
+	    "refuses a NUL at the end");
 }
 
 static void
@@ -63,7 +64,7 @@ test_dots(void)
 	for (i = 0; i < nitems(cases); i++) {
 		take(&name, cases[i].name, strlen(cases[i].name), &bytes_dir);
 		cmp_ok(nfs_name_is_dots(&name), "==", cases[i].dots, "%s %s",
-		    cases[i].name, cases[i].dots ? "is special" : "is not");
+		    cases[i].name, cases[i].dots ? "is a dot name" : "is not");
 	}
 }
 
@@ -75,28 +76,28 @@ test_player(void)
 	size_t i;
 
 	cmp_ok(take(&name, "P\0I\0O\0", 6, &player_dir), "==", NFS_OK,
-	    "takes UTF-16LE below a player's handle");
-	is(name.str, "PIO", "as UTF-8");
+	    "accepts UTF-16LE below a player's handle");
+	is(name.str, "PIO", "converts it to UTF-8");
 	cmp_ok(take(&name, "\xab\x30\xac\x30", 4, &player_dir), "==", NFS_OK,
-	    "takes katakana");
-	is(name.str, "\xe3\x82\xab\xe3\x82\xac", "as UTF-8");
+	    "accepts katakana");
+	is(name.str, "\xe3\x82\xab\xe3\x82\xac", "converts it to UTF-8");
 	for (i = 0; i < sizeof(wide); i += 2)
 		memcpy(wide + i, "\xab\x30", 2);
 	cmp_ok(take(&name, wide, 510, &player_dir), "==", NFS_OK,
-	    "takes 255 characters");
-	cmp_ok(strlen(name.str), "==", 765, "which are 765 bytes");
+	    "accepts 255 characters");
+	cmp_ok(strlen(name.str), "==", 765, "converts them to 765 bytes");
 	cmp_ok(take(&name, wide, 512, &player_dir), "==", NFSERR_NOENT,
-	    "256 do not exist");
+	    "256 characters get NOENT");
 	cmp_ok(take(&name, "/\0", 2, &player_dir), "==", NFSERR_NOENT,
-	    "nor does a slash");
+	    "a slash gets NOENT");
 	cmp_ok(take(&name, "a\0\0\0", 4, &player_dir), "==", NFSERR_NOENT,
-	    "nor a NUL");
+	    "a NUL gets NOENT");
 	cmp_ok(take(&name, "\x00\xd8", 2, &player_dir), "==", NFSERR_NOENT,
-	    "nor half a pair");
+	    "an unpaired surrogate gets NOENT");
 	cmp_ok(take(&name, "a", 1, &player_dir), "==", NFSERR_NOENT,
-	    "nor half a character");
+	    "an odd number of bytes gets NOENT");
 	cmp_ok(take(&name, "", 0, &player_dir), "==", NFSERR_NOENT,
-	    "nor the empty name");
+	    "the empty name gets NOENT");
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Statuses: every errno has one, every one has a version 2 code that RFC 1094
- * knows, and seconds never wrap.
+ * Every errno has a status, every status has a version 2 code of RFC 1094, and
+ * seconds do not wrap.
  * Runs in: test program.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "nfsd/wire/nfs.h"
 #include "tap.h"
 
-/* RFC 1094, 2.3.1, word for word. */
+/* RFC 1094, 2.3.1. */
 static const int legal2[] = { 0, 1, 2, 5, 6, 13, 17, 19, 20, 21, 27, 28, 30, 63,
 	66, 69, 70, 99 };
 /* RFC 1813, 2.6. */
@@ -40,12 +40,13 @@ test_errno(void)
 		all2 &= has(legal2, nitems(legal2), nfs2_status(nfs_status(e)));
 	}
 	ok(all3, "every errno has a status of RFC 1813");
-	ok(all2, "and one of RFC 1094");
-	cmp_ok(nfs_status(EUCLEAN), "==", NFSERR_IO, "the unknown is IO");
-	cmp_ok(nfs_status(EDQUOT), "==", NFSERR_DQUOT, "a quota is a quota");
-	cmp_ok(nfs_status(ENOTEMPTY), "==", NFSERR_NOTEMPTY, "not empty");
+	ok(all2, "every errno has a status of RFC 1094");
+	cmp_ok(nfs_status(EUCLEAN), "==", NFSERR_IO, "an unknown errno is IO");
+	cmp_ok(nfs_status(EDQUOT), "==", NFSERR_DQUOT, "EDQUOT is DQUOT");
+	cmp_ok(nfs_status(ENOTEMPTY), "==", NFSERR_NOTEMPTY,
+	    "ENOTEMPTY is NOTEMPTY");
 	cmp_ok(nfs_status(EMFILE), "==", NFSERR_JUKEBOX,
-	    "want of descriptors passes");
+	    "a lack of descriptors is temporary");
 }
 
 static void
@@ -60,11 +61,11 @@ test_fold(void)
 	ok(all, "every status folds to a legal version 2 code");
 	for (i = 0, all = true; i < nitems(legal2); i++)
 		all &= (int)nfs2_status((enum nfsstat)legal2[i]) == legal2[i];
-	ok(all, "what version 2 has stays what it is");
+	ok(all, "a status that version 2 has is unchanged");
 	cmp_ok(nfs2_status(NFSERR_BADHANDLE), "==", NFSERR_STALE,
-	    "a bad handle is a stale one in version 2");
+	    "BADHANDLE is STALE in version 2");
 	cmp_ok(nfs2_status(NFS_DEFERRED), "==", NFSERR_IO,
-	    "the internal status never gets out");
+	    "the internal status is never sent");
 }
 
 static void
@@ -73,9 +74,11 @@ test_seconds(void)
 	struct timespec before = { -1, 0 }, end = { UINT32_MAX, 0 },
 			after = { (time_t)UINT32_MAX + 1, 0 };
 
-	cmp_ok(nfs_seconds(&before), "==", 0, "1969 is the beginning");
-	cmp_ok(nfs_seconds(&end), "==", UINT32_MAX, "2106 is the end");
-	cmp_ok(nfs_seconds(&after), "==", UINT32_MAX, "and stays it");
+	cmp_ok(nfs_seconds(&before), "==", 0, "a time before 1970 becomes 0");
+	cmp_ok(nfs_seconds(&end), "==", UINT32_MAX,
+	    "the last second of 32 bits is kept");
+	cmp_ok(nfs_seconds(&after), "==", UINT32_MAX,
+	    "a later time becomes that second");
 }
 
 int

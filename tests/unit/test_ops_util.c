@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How much data a call may carry: never more than its reply has room for,
- * since READ writes there before anything is encoded.
+ * The amount of data in a READ: never more than the reply has room for, since
+ * READ writes there before the reply is encoded.
  * Runs in: tests.
  */
 #include "exports/exports.h"
@@ -30,12 +30,12 @@ main(void)
 	plan(NO_PLAN);
 	for (room = 0; room < 4096; room++)
 		bad += read_max(room, 0) > (room < at ? 0 : room - at);
-	cmp_ok(bad, "==", 0, "no room is too small to be kept to");
+	cmp_ok(bad, "==", 0, "data never exceeds the room, however small");
 	cmp_ok(read_max(65507 - 24, 0), "==", 32768,
 	    "a datagram carries a power of two");
 	cmp_ok(read_max(2 * NFS3_MAXDATA, 0), "==", NFS3_MAXDATA,
-	    "a stream all that the version allows");
+	    "a stream carries the maximum of the version");
 	cmp_ok(read_max(2 * NFS3_MAXDATA, 16384), "==", 16384,
-	    "or what the export says");
+	    "or the readsize of the export");
 	done_testing();
 }

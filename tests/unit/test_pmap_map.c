@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The table of portmapd: who may enter and remove what, which entry a client
- * is told, and what happens when it is full.
+ * The table of portmapd: which owners may add and remove entries, which entry a
+ * client gets, and the table's bounds.
  * Runs in: test program.
  */
 #include <string.h>
@@ -37,7 +37,7 @@ set(struct pmap_map *map, uint32_t prog, uint32_t vers, const char *at,
 	return pmap_map_set(map, &s, by);
 }
 
-/* The port a client that asks at `asked` is told; 0: none. */
+/* The port that a client gets if it asks at `asked`, or 0. */
 static unsigned int
 port(struct pmap_map *map, uint32_t prog, uint32_t vers, const char *asked,
     bool any_version, bool reachable)
@@ -62,15 +62,19 @@ test_owners(void)
 {
 	struct pmap_map *map = pmap_map_new();
 
-	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root1), "a service is entered");
-	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root1), "once more is no error");
-	cmp_ok(pmap_map_count(map), "==", 1, "and no second entry");
+	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root1), "a service is added");
+	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root1),
+	    "adding it again is no error");
+	cmp_ok(pmap_map_count(map), "==", 1,
+	    "adding it again makes no second entry");
 	ok(!set(map, NFS, 3, "0.0.0.0.8.2", &root1),
-	    "its owner cannot move it without removing it");
+	    "its owner cannot change the address without removing it");
 	ok(!set(map, NFS, 3, "0.0.0.0.8.1", &root2),
-	    "another connection is refused while the first lives");
-	ok(!set(map, NFS, 3, "0.0.0.0.9.9", &user), "another user is too");
-	ok(!set(map, NFS, 3, "0.0.0.0.8.1", &lasting), "also for good");
+	    "another connection cannot add it while the first exists");
+	ok(!set(map, NFS, 3, "0.0.0.0.9.9", &user),
+	    "another user cannot add it");
+	ok(!set(map, NFS, 3, "0.0.0.0.8.1", &lasting),
+	    "nor can a lasting entry replace it");
 	ok(!pmap_map_unset(map, NFS, 3, NETIDS, &root2, false),
 	    "another connection cannot remove it");
 	ok(!pmap_map_unset(map, NFS, 3, 1u << NETID_TCP, &root1, false),
@@ -79,20 +83,24 @@ test_owners(void)
 	    "the end of another connection removes nothing");
 	cmp_ok(pmap_map_drop(map, 1), "==", 1,
 	    "the end of its connection removes it");
-	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root2), "then another may enter");
+	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root2),
+	    "another connection can add it then");
 	ok(pmap_map_unset(map, NFS, 3, NETIDS, &root2, false),
 	    "its owner removes it");
-	ok(set(map, NFS, 3, "0.0.0.0.8.1", &lasting), "entered for good");
+	ok(set(map, NFS, 3, "0.0.0.0.8.1", &lasting),
+	    "a lasting entry is added");
 	ok(!set(map, NFS, 3, "10.0.0.1.8.1", &lasting),
-	    "a second address is refused there, as by rpcbind");
+	    "a lasting entry at a second address is refused, as by rpcbind");
 	cmp_ok(pmap_map_drop(map, PMAP_LINK_NONE), "==", 0,
-	    "which no connection's end removes");
+	    "no end of a connection removes a lasting entry");
 	ok(pmap_map_unset(map, NFS, 3, NETIDS, &user, true),
-	    "an administrator removes anything");
-	ok(set(map, 100000, 2, "0.0.0.0.0.111", &self), "portmapd itself");
+	    "an administrator removes any entry");
+	ok(set(map, 100000, 2, "0.0.0.0.0.111", &self),
+	    "portmapd adds its own entry");
 	ok(!pmap_map_unset(map, 100000, 2, NETIDS, &root1, true),
-	    "is removed by nobody");
-	cmp_ok(pmap_map_drop(map, PMAP_LINK_SELF), "==", 0, "and by no end");
+	    "no owner removes portmapd's own entry");
+	cmp_ok(pmap_map_drop(map, PMAP_LINK_SELF), "==", 0,
+	    "no end of a connection removes it");
 	pmap_map_free(map);
 }
 
@@ -106,24 +114,27 @@ test_find(void)
 	cmp_ok(port(map, NFS, 2, "10.0.0.1", false, true), "==", 2,
 	    "finds the version");
 	cmp_ok(port(map, NFS, 4, "10.0.0.1", false, true), "==", 0,
-	    "finds no version that is not there");
+	    "finds no version that is not registered");
 	cmp_ok(port(map, NFS, 4, "10.0.0.1", true, true), "==", 3,
-	    "finds the newest where any will do");
+	    "finds the newest version for a client that accepts any");
 	cmp_ok(port(map, MOUNT, 3, "10.0.0.1", true, true), "==", 0,
-	    "finds no program that is not there");
-	ok(set(map, MOUNT, 3, "10.0.0.1.0.10", &root1), "at one address");
-	ok(set(map, MOUNT, 3, "10.0.0.2.0.20", &root1), "and at a second");
+	    "finds no program that is not registered");
+	ok(set(map, MOUNT, 3, "10.0.0.1.0.10", &root1),
+	    "a service is added at one address");
+	ok(set(map, MOUNT, 3, "10.0.0.2.0.20", &root1),
+	    "and at a second address");
 	ok(!set(map, MOUNT, 3, "10.0.0.2.0.21", &root1),
-	    "not twice at the same");
-	ok(!set(map, MOUNT, 3, "0.0.0.0.0.30", &root1), "nor everywhere then");
+	    "a second port at the same address is refused");
+	ok(!set(map, MOUNT, 3, "0.0.0.0.0.30", &root1),
+	    "a wildcard beside single addresses is refused");
 	cmp_ok(port(map, MOUNT, 3, "10.0.0.1", false, true), "==", 10,
-	    "each client is told the port of the address it asked");
+	    "a client gets the port at the address that it asked");
 	cmp_ok(port(map, MOUNT, 3, "10.0.0.2", false, true), "==", 20,
-	    "also at the other");
+	    "a client of the other address gets the other port");
 	cmp_ok(port(map, MOUNT, 3, "10.0.0.3", false, true), "==", 0,
-	    "and none where it is not served");
+	    "a client gets no port at an address without the service");
 	cmp_ok(port(map, MOUNT, 3, "10.0.0.3", false, false), "==", 10,
-	    "unless the address is told with it");
+	    "unless the reply contains the address");
 	cmp_ok(port(map, MOUNT, 3, NULL, false, true), "==", 10,
 	    "a local client reaches all addresses");
 	pmap_map_free(map);
@@ -158,15 +169,15 @@ test_limits(void)
 
 	for (i = 0; i < 100000 && set(map, i, 1, "0.0.0.0.1.1", &user);)
 		i++;
-	cmp_ok(i, "==", PMAP_PER_UID_MAX, "one user fills its own share only");
-	ok(set(map, 0, 2, "0.0.0.0.1.1", &root1), "root has room then");
+	cmp_ok(i, "==", PMAP_PER_UID_MAX, "a user fills its own share only");
+	ok(set(map, 0, 2, "0.0.0.0.1.1", &root1), "root can still add entries");
 	for (i = 0; i < 100000 && set(map, i, 3, "0.0.0.0.1.1", &root1);)
 		i++;
 	cmp_ok(pmap_map_count(map), "==", PMAP_ENTRIES_MAX,
 	    "the table is bounded");
 	cmp_ok(pmap_map_drop(map, user.link), "==", PMAP_PER_UID_MAX,
-	    "the end of a connection empties its share");
-	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root2), "which is free again");
+	    "the end of a connection removes all its entries");
+	ok(set(map, NFS, 3, "0.0.0.0.8.1", &root2), "its share is free again");
 	pmap_map_free(map);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Every procedure of PORTMAP 2, RPCBIND 3 and 4 through the pipeline in memory,
- * by each of the three doors: what each answers to whom, and what it refuses.
+ * by each of the three sockets: replies and refusals for each kind of caller.
  * Runs in: test program.
  */
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ static struct portmap pm;
 static struct rpc_server *servers[PMAP_SOCKETS];
 static uint8_t request[PMAP_RECORD_MAX], reply[PMAP_REPLY_MAX];
 
-/* Who asks, and how the last call went. */
+/* The caller, and the outcome of the last call. */
 static struct rpc_origin from;
 static enum pmap_socket via;
 static size_t request_len, reply_len;
@@ -38,7 +38,7 @@ no_reply(const struct rpc_origin *o UNUSED, const uint8_t *r UNUSED,
 {
 }
 
-/* The caller of the next calls. */
+/* Sets the caller of the next calls. */
 static void
 caller(enum pmap_socket d, enum rpc_transport_kind kind, const char *peer,
     const char *to)
@@ -132,7 +132,7 @@ call_rpcb(uint32_t version, uint32_t proc, uint32_t prog, uint32_t vers,
 	xdr_put_u32(&x, vers);
 	xdr_put_string(&x, netid);
 	xdr_put_string(&x, uaddr);
-	xdr_put_string(&x, "superuser"); /* believed by nobody */
+	xdr_put_string(&x, "superuser"); /* ignored by portmapd */
 	finish(&x);
 }
 
@@ -213,9 +213,10 @@ test_getport(void)
 	    "GETPORT of version 0, a probe, finds any version");
 	cmp_ok(getport(NFS, 3, 132), "==", 0, "GETPORT of another protocol");
 	cmp_ok(getport(12345, 1, 17), "==", 0, "GETPORT of an unknown program");
-	cmp_ok(getport(MOUNT, 3, 17), "==", 20048, "GETPORT where it is bound");
+	cmp_ok(getport(MOUNT, 3, 17), "==", 20048,
+	    "GETPORT at the address that the service is bound to");
 	caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
-	cmp_ok(getport(MOUNT, 3, 17), "==", 0, "GETPORT where it is not");
+	cmp_ok(getport(MOUNT, 3, 17), "==", 0, "GETPORT at another address");
 	caller(SOCKET_NET, RPC_TCP, "[2001:db8::9]:1023", "[2001:db8::1]:111");
 	cmp_ok(getport(NFS, 3, IPPROTO_UDP), "==", 2051,
 	    "GETPORT over IPv6 gives the port on IPv6");
@@ -234,7 +235,7 @@ test_getaddr(void)
 	is(getaddr(NFS, 9, "udp", ""), "192.0.2.2.8.1",
 	    "GETADDR of another version still finds the program");
 	call_rpcb(4, RPCBPROC_GETVERSADDR, NFS, 9, "udp", "");
-	is(result_text(), "", "GETVERSADDR does not");
+	is(result_text(), "", "GETVERSADDR of another version does not");
 	call_rpcb(4, RPCBPROC_GETVERSADDR, NFS, 2, "udp", "");
 	is(result_text(), "192.0.2.2.8.1", "GETVERSADDR of a version served");
 	is(getaddr(MOUNT, 3, "udp", ""), "192.0.2.1.78.80",
@@ -251,7 +252,8 @@ test_getaddr(void)
 	    "GETADDR by a local client finds a local socket");
 	is(getaddr(NFS, 3, "tcp", ""), "127.0.0.1.8.2",
 	    "GETADDR by a local client of another transport");
-	is(getaddr(NFS, 3, "tcp6", ""), "::1.8.4", "also of IPv6");
+	is(getaddr(NFS, 3, "tcp6", ""), "::1.8.4",
+	    "GETADDR by a local client of IPv6");
 }
 
 static void
@@ -264,7 +266,7 @@ test_lists(void)
 	for (n = 0; failure == NULL && xdr_get_bool(&result); n++)
 		result.pos += 16, result.left -= 16;
 	cmp_ok(n, "==", 4 + 6, "DUMP of version 2 lists what is on IPv4");
-	ok(!result.failed && result.left == 0, "and nothing else");
+	ok(!result.failed && result.left == 0, "and no other entries");
 	call_void(4, RPCBPROC_DUMP);
 	for (n = 0; failure == NULL && xdr_get_bool(&result); n++) {
 		result.pos += 8, result.left -= 8;
@@ -273,7 +275,7 @@ test_lists(void)
 		(void)xdr_get_opaque(&result, 9); /* owner */
 	}
 	cmp_ok(n, "==", 7 + 10, "DUMP of version 4 lists everything");
-	ok(!result.failed && result.left == 0, "and ends there");
+	ok(!result.failed && result.left == 0, "and no more");
 	call_rpcb(4, RPCBPROC_GETADDRLIST, NFS, 3, "", "");
 	for (n = 0; failure == NULL && xdr_get_bool(&result); n++) {
 		is(result_text(), n == 0 ? "192.0.2.2.8.1" : "192.0.2.2.8.2",
@@ -283,7 +285,8 @@ test_lists(void)
 		is(result_text(), "inet", "family");
 		is(result_text(), n == 0 ? "udp" : "tcp", "protocol");
 	}
-	cmp_ok(n, "==", 2, "GETADDRLIST leaves out what cannot be reached");
+	cmp_ok(n, "==", 2,
+	    "GETADDRLIST leaves out addresses that the client cannot reach");
 	call_void(4, RPCBPROC_GETSTAT);
 	ok(failure == NULL && result.left > (size_t)(3 * 15 * 4), "GETSTAT");
 }
@@ -302,12 +305,14 @@ test_bulk(void)
 	for (i = 0; i < nitems(bulk); i++) {
 		caller(SOCKET_NET, RPC_UDP, "192.0.2.9:1023", "192.0.2.2:111");
 		call_void(bulk[i].vers, bulk[i].proc);
-		is(failure, "credential refused", "%s over udp from afar",
-		    bulk[i].name);
-		cmp_ok(reply_len, "<=", request_len, "by a small answer");
+		is(failure, "credential refused",
+		    "%s over udp from another host is refused", bulk[i].name);
+		cmp_ok(reply_len, "<=", request_len,
+		    "the refusal is no longer than the call");
 		caller(SOCKET_NET, RPC_UDP, "127.0.0.1:1023", "127.0.0.1:111");
 		call_void(bulk[i].vers, bulk[i].proc);
-		is(failure, NULL, "%s over udp from here", bulk[i].name);
+		is(failure, NULL, "%s over udp from loopback is answered",
+		    bulk[i].name);
 	}
 }
 
@@ -321,12 +326,13 @@ test_set_by_network(void)
 	for (i = 0; i < nitems(peers); i++) {
 		caller(SOCKET_NET, i == 0 ? RPC_UDP : RPC_TCP, peers[i],
 		    i == 2 ? "[::1]:111" : "127.0.0.1:111");
-		ok(!set(NFS, 4, "udp", "0.0.0.0.8.1"), "SET by %s", peers[i]);
-		ok(!unset(NFS, 3, ""), "UNSET by %s", peers[i]);
+		ok(!set(NFS, 4, "udp", "0.0.0.0.8.1"), "SET by %s is refused",
+		    peers[i]);
+		ok(!unset(NFS, 3, ""), "UNSET by %s is refused", peers[i]);
 		cmp_ok(call_mapping(PMAPPROC_SET, 999, 1, 17, 5), "==", 0,
-		    "SET of version 2 by %s", peers[i]);
+		    "SET of version 2 by %s is refused", peers[i]);
 		cmp_ok(call_mapping(PMAPPROC_UNSET, NFS, 3, 0, 0), "==", 0,
-		    "UNSET of version 2 by %s", peers[i]);
+		    "UNSET of version 2 by %s is refused", peers[i]);
 	}
 	cmp_ok(pmap_map_count(pm.map), "==", before, "the table is unchanged");
 }
@@ -335,18 +341,24 @@ static void
 test_set_by_users(void)
 {
 	caller_local(SOCKET_REGISTER, USER, 20);
-	ok(!set(300001, 1, "udp", "0.0.0.0.8.9"), "a user without a rule");
-	ok(set(300000, 1, "udp", "0.0.0.0.8.9"), "a user with a rule");
-	ok(!set(NFS, 4, "udp", "0.0.0.0.8.9"), "who has none for NFS");
-	ok(!unset(NFS, 3, ""), "nor may remove it");
+	ok(!set(300001, 1, "udp", "0.0.0.0.8.9"),
+	    "SET by a user without a rule is refused");
+	ok(set(300000, 1, "udp", "0.0.0.0.8.9"),
+	    "SET by a user with a rule is granted");
+	ok(!set(NFS, 4, "udp", "0.0.0.0.8.9"),
+	    "SET of a program without a rule is refused");
+	ok(!unset(NFS, 3, ""), "UNSET of a program without a rule is refused");
 	caller_local(SOCKET_REGISTER, 0, 21);
-	ok(!set(PMAP_PROG, 5, "udp", "0.0.0.0.0.111"), "nobody is portmapd");
-	ok(!set(300002, 1, "udp6", "0.0.0.0.8.9"), "address of no such netid");
+	ok(!set(PMAP_PROG, 5, "udp", "0.0.0.0.0.111"),
+	    "SET of portmapd's own program is refused");
+	ok(!set(300002, 1, "udp6", "0.0.0.0.8.9"),
+	    "an address that does not fit the netid");
 	ok(!set(300002, 1, "", "0.0.0.0.8.9"), "no netid");
 	ok(!set(300002, 1, "udp", ""), "no address");
 	ok(!set(300002, 1, "udp", "0.0.0.0.0.0"), "port 0");
 	ok(!set(300002, 1, "udp", "0.0.0.0.1.1.1"), "a bad address");
-	ok(!set(NFS, 3, "udp", "0.0.0.0.9.9"), "while another holds it");
+	ok(!set(NFS, 3, "udp", "0.0.0.0.9.9"),
+	    "SET of a program that another connection holds is refused");
 	cmp_ok(call_mapping(PMAPPROC_SET, 300003, 1, 17, 900), "==", 1,
 	    "SET of version 2");
 	cmp_ok(call_mapping(PMAPPROC_SET, 300003, 1, 17, 65536), "==", 0,
@@ -355,17 +367,20 @@ test_set_by_users(void)
 	    "with an unknown protocol");
 	cmp_ok(call_mapping(PMAPPROC_UNSET, 300003, 1, 0, 0), "==", 1,
 	    "UNSET of version 2");
-	ok(!unset(NFS, 3, ""), "root removes nothing of another connection");
+	ok(!unset(NFS, 3, ""),
+	    "UNSET by root of another connection's entry is refused");
 	caller_local(SOCKET_COMPAT, 0, 22);
-	ok(set(300004, 1, "tcp", "0.0.0.0.8.9"), "SET that lasts");
-	ok(unset(300000, 1, "udp"), "root removes by rpcbind's socket");
+	ok(set(300004, 1, "tcp", "0.0.0.0.8.9"), "SET of a lasting entry");
+	ok(unset(300000, 1, "udp"), "UNSET by root through rpcbind's socket");
 	caller_local(SOCKET_COMPAT, USER, 23);
-	ok(set(300000, 1, "tcp", "0.0.0.0.8.9"), "a user's, that lasts");
+	ok(set(300000, 1, "tcp", "0.0.0.0.8.9"),
+	    "SET of a user's lasting entry");
 	caller_local(SOCKET_COMPAT, USER, 24);
-	ok(!unset(300004, 1, ""), "a user does not remove root's");
-	ok(unset(300000, 1, ""), "but its own, by another connection");
+	ok(!unset(300004, 1, ""), "UNSET by a user of root's entry is refused");
+	ok(unset(300000, 1, ""),
+	    "UNSET by a user of its own entry, by another connection");
 	caller_local(SOCKET_COMPAT, 0, 25);
-	ok(unset(300004, 1, ""), "UNSET of what lasted");
+	ok(unset(300004, 1, ""), "UNSET of a lasting entry");
 }
 
 static void
@@ -385,14 +400,19 @@ test_callit(void)
 	callit(4, RPCBPROC_INDIRECT, NFS, 3, 0);
 	is(result_text(), "192.0.2.2.8.1", "INDIRECT too");
 	callit(2, PMAPPROC_CALLIT, NFS, 3, 1);
-	is(failure, "procedure unavailable", "CALLIT of anything else");
-	cmp_ok(reply_len, "==", RPC_REPLY_HEADER, "in the shortest way");
+	is(failure, "procedure unavailable",
+	    "CALLIT of any other procedure is refused");
+	cmp_ok(reply_len, "==", RPC_REPLY_HEADER,
+	    "the refusal is the shortest reply");
 	callit(2, PMAPPROC_CALLIT, NFS, 4, 0);
-	is(failure, "procedure unavailable", "CALLIT of another version");
+	is(failure, "procedure unavailable",
+	    "CALLIT of another version is refused");
 	callit(4, RPCBPROC_INDIRECT, PMAP_PROG, 2, PMAPPROC_SET);
-	is(failure, "procedure unavailable", "INDIRECT of our own SET");
+	is(failure, "procedure unavailable",
+	    "INDIRECT of portmapd's own SET is refused");
 	callit(3, RPCBPROC_CALLIT, MOUNT, 3, 0);
-	is(failure, "procedure unavailable", "CALLIT where it is not served");
+	is(failure, "procedure unavailable",
+	    "CALLIT at an address without the service is refused");
 	cmp_ok(pmap_map_count(pm.map), "==", before, "the table is unchanged");
 }
 
@@ -442,7 +462,7 @@ test_translate(void)
 	ok(failure == NULL && xdr_get_u32(&result) > 1700000000u, "GETTIME");
 }
 
-/* Every procedure, from afar, with the ratio the transport enforces. */
+/* Every procedure from another host, with the limit that the transport sets. */
 static void
 test_amplification(void)
 {
@@ -470,7 +490,7 @@ test_amplification(void)
 	}
 }
 
-/* A call cut anywhere, or with a length that lies, is refused. */
+/* A truncated call or one with a wrong length is refused. */
 static void
 test_garbage(void)
 {

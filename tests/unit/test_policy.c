@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who may register which program: rules as they are written, and what they
+ * Which users may register which programs: the syntax of rules, and what they
  * permit.
  * Runs in: test program.
  */
@@ -21,18 +21,23 @@ test_rules(void)
 	struct policy p;
 
 	policy_init(&p);
-	ok(policy_allows(&p, 0, NFS), "root registers anything");
-	ok(!policy_allows(&p, 0, PMAP_PROG), "but not the portmapper");
-	ok(!policy_allows(&p, 4711, NFS), "others nothing");
-	is(policy_add(&p, "4711:100003"), NULL, "a rule by number");
-	ok(policy_allows(&p, 4711, NFS), "permits this program");
-	ok(!policy_allows(&p, 4711, 100005), "and no other");
-	ok(!policy_allows(&p, 4712, NFS), "to no other user");
-	ok(!policy_is_master(&p, 4711), "who does not remove others' entries");
-	is(policy_add(&p, "root:4294967295"), NULL, "a rule by name");
-	is(policy_add(&p, "65534:100003"), NULL, "a rule for nobody");
+	ok(policy_allows(&p, 0, NFS), "root may register any program");
+	ok(!policy_allows(&p, 0, PMAP_PROG),
+	    "root may not register the portmapper");
+	ok(!policy_allows(&p, 4711, NFS), "other users may register none");
+	is(policy_add(&p, "4711:100003"), NULL,
+	    "a rule with a user id is accepted");
+	ok(policy_allows(&p, 4711, NFS), "it permits its program");
+	ok(!policy_allows(&p, 4711, 100005), "it permits no other program");
+	ok(!policy_allows(&p, 4712, NFS), "it permits no other user");
+	ok(!policy_is_master(&p, 4711),
+	    "it does not permit removing entries of other users");
+	is(policy_add(&p, "root:4294967295"), NULL,
+	    "a rule with a user name is accepted");
+	is(policy_add(&p, "65534:100003"), NULL,
+	    "a rule for user 65534 is accepted");
 	ok(!policy_allows(&p, NOBODY, NFS),
-	    "is none: so are all users our namespace does not know");
+	    "it permits nothing: users unknown to the namespace have this id too");
 }
 
 static void
@@ -53,8 +58,8 @@ test_wrong_rules(void)
 	memset(longest, 'a', sizeof(longest));
 	memcpy(longest + sizeof(longest) - 3, ":1", 3);
 	ok(policy_add(&p, longest) != NULL, "refuses a very long user name");
-	ok(policy_add(&p, NULL) != NULL, "and none at all");
-	cmp_ok(p.n, "==", before, "what was refused leaves no trace");
+	ok(policy_add(&p, NULL) != NULL, "refuses a missing rule");
+	cmp_ok(p.n, "==", before, "refused rules are not added");
 }
 
 static void
@@ -64,11 +69,14 @@ test_master(void)
 
 	policy_init(&p);
 	policy_set_master(&p, 1000);
-	ok(policy_allows(&p, 1000, NFS), "the user who started us");
-	ok(policy_is_master(&p, 1000), "takes root's place");
-	ok(!policy_allows(&p, 1001, NFS), "unlike other users");
+	ok(policy_allows(&p, 1000, NFS),
+	    "the user who started portmapd may register programs");
+	ok(policy_is_master(&p, 1000),
+	    "that user may remove entries of other users, as root may");
+	ok(!policy_allows(&p, 1001, NFS), "other users may not");
 	policy_set_master(&p, NOBODY);
-	ok(!policy_allows(&p, NOBODY, NFS), "nobody cannot");
+	ok(!policy_allows(&p, NOBODY, NFS),
+	    "user 65534 may not, even if it started portmapd");
 }
 
 static void
@@ -84,7 +92,7 @@ test_limit(void)
 		if (policy_add(&p, text) != NULL)
 			break;
 	}
-	cmp_ok(p.n, "==", POLICY_RULES_MAX, "rules are bounded");
+	cmp_ok(p.n, "==", POLICY_RULES_MAX, "the number of rules is bounded");
 }
 
 int

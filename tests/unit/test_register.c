@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Registration against portmapd's own tables on a unix socket, and against
- * servers that vanish, refuse, hang and lie. Links: portmapd
+ * Registration with portmapd's own tables on a unix socket, and with servers
+ * that vanish, refuse, hang or answer wrongly. Links: portmapd
  * Runs in: test program.
  */
 #include <sys/socket.h>
@@ -63,7 +63,7 @@ on_closed(void *arg UNUSED, uint64_t id)
 	(void)pmap_map_drop(pm.map, id);
 }
 
-/* portmapd, as far as its sockets are concerned. */
+/* Serves portmapd's tables on a unix socket. */
 static void
 server_start(enum pmap_socket via)
 {
@@ -98,7 +98,7 @@ new_client(uint16_t port)
 	return r;
 }
 
-/* Turns the loop until the client is (not) registered; false after 3 s. */
+/* Runs the loop until the client is (not) registered. False after 3 s. */
 static bool
 wait_done(const struct registration *r, bool done)
 {
@@ -156,18 +156,18 @@ test_restart(void)
 	ok(!register_is_done(r), "waits while there is no portmapper");
 	server_start(SOCKET_REGISTER);
 	start = now();
-	ok(wait_done(r, true), "registers when it comes");
+	ok(wait_done(r, true), "registers when the portmapper starts");
 	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
 	cmp_ok(pmap_map_count(pm.map), "==", 3, "everything");
 	turn_for(1.1);
 	server_stop();
-	ok(wait_done(r, false), "sees that the portmapper is gone");
+	ok(wait_done(r, false), "notices that the portmapper has ended");
 	server_start(SOCKET_REGISTER);
 	start = now();
 	ok(wait_done(r, true), "registers again after its restart");
 	cmp_ok((now() - start) * 1000, "<", 1000, "within a second");
-	ok(wait_farewell(r), "says farewell");
-	cmp_ok(pmap_map_count(pm.map), "==", 0, "and is out of the table");
+	ok(wait_farewell(r), "unregisters at its end");
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "the table is empty then");
 	server_stop();
 }
 
@@ -182,18 +182,21 @@ test_refused(void)
 	ok(wait_done(first, true), "the first server is registered");
 	register_start(second);
 	turn_for(0.2);
-	ok(!register_is_done(second), "the second is refused meanwhile");
-	ok(register_is_done(first), "and does not take the first one's place");
-	cmp_ok(pmap_map_count(pm.map), "==", 3, "in the table either");
+	ok(!register_is_done(second), "a second server is refused meanwhile");
+	ok(register_is_done(first), "the first server stays registered");
+	cmp_ok(pmap_map_count(pm.map), "==", 3,
+	    "the table has the first server's entries only");
 	register_free(first);
-	ok(wait_done(second, true), "it follows when the first is gone");
+	ok(wait_done(second, true),
+	    "the second registers when the first has ended");
 	register_free(second);
 	turn_for(0.05);
-	cmp_ok(pmap_map_count(pm.map), "==", 0, "the end removes it");
+	cmp_ok(pmap_map_count(pm.map), "==", 0,
+	    "the end of the connection removes its entries");
 	server_stop();
 }
 
-/* rpcbind keeps entries; those of a killed predecessor are replaced. */
+/* rpcbind keeps entries, so those of a killed predecessor are replaced. */
 static void
 test_lasting(void)
 {
@@ -201,17 +204,20 @@ test_lasting(void)
 
 	server_start(SOCKET_COMPAT);
 	register_start(r);
-	ok(wait_done(r, true), "registers with something like rpcbind");
+	ok(wait_done(r, true),
+	    "registers with a portmapper that behaves like rpcbind");
 	register_free(r);
 	turn_for(0.05);
-	cmp_ok(pmap_map_count(pm.map), "==", 3, "where entries last");
+	cmp_ok(pmap_map_count(pm.map), "==", 3,
+	    "entries outlast the connection");
 	r = new_client(2050);
 	register_start(r);
-	ok(wait_done(r, true), "the next one takes the place of the dead");
+	ok(wait_done(r, true),
+	    "the next server replaces entries of a killed one");
 	cmp_ok(pmap_map_next(pm.map, NULL)->svc.at.at.port, "==", 2050,
-	    "with its own port");
-	ok(wait_farewell(r), "says farewell");
-	cmp_ok(pmap_map_count(pm.map), "==", 0, "which removes the entries");
+	    "the entries have its own port");
+	ok(wait_farewell(r), "unregisters at its end");
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "that removes its entries");
 	server_stop();
 }
 
@@ -221,18 +227,18 @@ test_early_end(void)
 	struct registration *r = new_client(2049);
 
 	register_start(r);
-	ok(wait_farewell(r), "ends while it waits");
+	ok(wait_farewell(r), "ends while it waits for a portmapper");
 	r = new_client(2049);
 	server_start(SOCKET_REGISTER);
 	register_start(r);
-	ok(wait_farewell(r), "ends while its first call is on its way");
+	ok(wait_farewell(r), "ends while its first call is pending");
 	turn_for(0.05);
-	cmp_ok(pmap_map_count(pm.map), "==", 0, "leaves nothing behind");
+	cmp_ok(pmap_map_count(pm.map), "==", 0, "leaves no entries");
 	server_stop();
 	register_free(NULL);
 }
 
-/* Servers that answer with these bytes, to whatever is asked. */
+/* Servers that answer every call with the same wrong bytes. */
 static void
 test_liars(void)
 {
@@ -263,8 +269,9 @@ test_liars(void)
 			(void)!send(conn, lies[i].bytes, lies[i].len,
 			    MSG_NOSIGNAL);
 		turn_for(0.05);
-		ok(!register_is_done(r), "is not taken in by %s", lies[i].what);
-		ok(wait_farewell(r), "and ends in time");
+		ok(!register_is_done(r), "does not accept %s as a reply",
+		    lies[i].what);
+		ok(wait_farewell(r), "ends in time");
 		close(conn);
 		close(fd);
 	}
@@ -281,9 +288,11 @@ test_limit(void)
 	(void)addr_parse(&at, "[::1]:2049");
 	while (n < 100000 && register_add(r, NFS, (uint32_t)n, true, &at))
 		n++;
-	cmp_ok(n, "==", REGISTER_SERVICES_MAX, "services are bounded");
+	cmp_ok(n, "==", REGISTER_SERVICES_MAX,
+	    "the number of services is bounded");
 	at.family = AF_UNIX;
-	ok(!register_add(r, NFS, 1, true, &at), "only internet addresses");
+	ok(!register_add(r, NFS, 1, true, &at),
+	    "only internet addresses are accepted");
 	register_free(r);
 }
 

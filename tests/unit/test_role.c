@@ -42,7 +42,7 @@ struct report {
 	unsigned int nfds;
 	int holes; /* inherited as none */
 	ino_t inode; /* of the first inherited descriptor */
-	int stray; /* open beyond what was inherited */
+	int stray; /* open besides those inherited */
 };
 
 static const struct daemon d = { .name = "test_role" };
@@ -190,36 +190,39 @@ test_life(struct role_child *child, int file)
 	ok(readies == 1 && role_has_been_ready(child), "the role is ready");
 	(void)role_send(child, ASK_TITLE, NULL, 0, NULL, 0);
 	happen();
-	is(got.title, "test_role: worker", "its title");
-	is(got.comm, "test_role", "its name for pgrep");
-	cmp_ok(got.index, "==", 3, "which of several it is");
-	ok(got.nfds == 3 && got.holes, "its descriptors, with a hole");
+	is(got.title, "test_role: worker", "it has its process title");
+	is(got.comm, "test_role", "it has the program's name for pgrep");
+	cmp_ok(got.index, "==", 3, "it knows its index");
+	ok(got.nfds == 3 && got.holes,
+	    "it inherits its descriptors, and -1 where there is none");
 	(void)fstat(file, &st);
-	ok(got.inode == st.st_ino, "the right one first");
-	cmp_ok(got.stray, "==", 0, "no other descriptor came along");
+	ok(got.inode == st.st_ino, "they are in order");
+	cmp_ok(got.stray, "==", 0, "it inherits no other descriptor");
 
 	(void)role_send(child, ASK_CRASH, NULL, 0, NULL, 0);
 	happen();
-	ok(role_pid(child) == 0 && role_channel(child) == -1, "it crashed");
+	ok(role_pid(child) == 0 && role_channel(child) == -1,
+	    "the parent notices that it crashed");
 	ok(!role_send(child, ASK_TITLE, NULL, 0, NULL, 0),
-	    "nothing can be sent meanwhile");
+	    "sending fails meanwhile");
 	happen();
-	ok(readies == 2 && role_pid(child) != first, "it is started again");
+	ok(readies == 2 && role_pid(child) != first, "it is restarted");
 	ok(ready_at - ended_at < 1.0, "within a second");
 
 	(void)role_send(child, ASK_RUBBISH, NULL, 0, NULL, 0);
 	happen();
-	ok(role_pid(child) == 0, "one that breaks the message rules is killed");
+	ok(role_pid(child) == 0,
+	    "a role that sends a malformed message is killed");
 	happen();
-	cmp_ok(readies, "==", 3, "and started again");
-	ok(ready_at - ended_at < 1.0, "within a second, too");
+	cmp_ok(readies, "==", 3, "it is restarted");
+	ok(ready_at - ended_at < 1.0, "within a second");
 
 	(void)role_send(child, ASK_READY, NULL, 0, NULL, 0);
-	happen(); /* it says so */
+	happen(); /* the role sends READY again */
 	happen();
-	ok(role_pid(child) == 0, "one that is ready twice is killed");
+	ok(role_pid(child) == 0, "a role that sends READY twice is killed");
 	happen();
-	cmp_ok(readies, "==", 5, "and started again");
+	cmp_ok(readies, "==", 5, "it is restarted");
 	role_free(child);
 }
 
@@ -257,7 +260,8 @@ test_end(struct role_child *child)
 	role_expect_end(child);
 	(void)role_send(child, ASK_END, NULL, 0, NULL, 0);
 	happen();
-	ok(role_has_ended(child), "a role told to stop ends for good");
+	ok(role_has_ended(child),
+	    "a role that the parent stops is not restarted");
 	role_free(child);
 }
 
@@ -294,6 +298,6 @@ main(int argc, char *argv[])
 		    (void)role_start(base, &d, &dead);
 		    happen();
 	    },
-	    "a role that never gets ready is fatal");
+	    "a role that never becomes ready is fatal");
 	done_testing();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Setup and exports from a parent to its role: this program starts itself as
- * "taker", which reports what it received; and a parent that sends nonsense.
+ * "taker", which reports what it received. Then a parent that sends wrong
+ * messages.
  * Runs in: tests only.
  */
 #include <sys/stat.h>
@@ -184,25 +185,26 @@ test_both_ends(void)
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	role_exports_send(child, &file, jail, &subs);
 	wait_report();
-	cmp_ok(reports, "==", 1, "one list is served");
+	cmp_ok(reports, "==", 1, "a list of exports is served");
 	ok(role_is_current(child), "and acknowledged");
-	cmp_ok(got.setup, "==", SETUP, "after the setup");
-	cmp_ok(got.n, "==", EXPORTS, "all exports");
+	cmp_ok(got.setup, "==", SETUP, "the setup came first");
+	cmp_ok(got.n, "==", EXPORTS, "the list has all exports");
 	ok(got.nroots == EXPORTS - 1 && got.gone,
-	    "a root for each but the missing one");
+	    "each export has a root, except the missing one");
 	ok(got.last != 0 &&
 		got.last == inode(jail_root(jail, list[EXPORTS - 1].path)),
-	    "each its own");
+	    "each root belongs to its export");
 	ok(got.nsubs == 1 && got.sub.index == 3 && got.sub.id == 77,
-	    "what is mounted inside");
-	is(got.sub.path, "/inside", "with its path");
-	ok(got.sub_ino == inode(subs.list[0].root), "and its root");
+	    "the list has the submount");
+	is(got.sub.path, "/inside", "the submount has its path");
+	ok(got.sub_ino == inode(subs.list[0].root),
+	    "the submount has its root");
 	role_exports_send(child, &file, jail, NULL);
 	ok(!role_is_current(child), "the next one is owed");
 	wait_report();
 	cmp_ok(reports, "==", 2, "the next list is served");
 	ok(got.nroots == EXPORTS - 1 && got.nsubs == 0,
-	    "without the submount of the one before");
+	    "it does not have the submount of the list before");
 	role_expect_end(child);
 	role_free(child);
 	jail_free(jail);
@@ -250,11 +252,11 @@ test_nonsense(void)
 	say(in, ROLE_ROOTS, &one, sizeof(one), 1);
 	say(in, ROLE_SUBMOUNT, &sub, sizeof(sub), 1);
 	ok(in->next.roots[1] != -1 && in->next.nsubs == 1,
-	    "a root and a submount");
+	    "a root and a submount are accepted");
 	dies_ok({ say(in, ROLE_ROOTS, &one, sizeof(one), 1); },
 	    "the same root in a second message");
 	dies_ok({ say(in, ROLE_EXPORTS, NULL, 0, 1); },
-	    "exports before the last ones are complete");
+	    "exports before the last list is complete");
 	dies_ok({ say(between(3), ROLE_ROOTS, &twice, sizeof(twice), 2); },
 	    "the same root twice");
 	dies_ok({ say(between(3), ROLE_ROOTS, &one, sizeof(one), 2); },
@@ -268,13 +270,13 @@ test_nonsense(void)
 	dies_ok({ say(in, ROLE_SUBMOUNT, &sub, sizeof(sub), 1); },
 	    "a submount too many");
 	dies_ok({ say(between(0), ROLE_EXPORTS, NULL, 0, 1); },
-	    "exports that are none");
+	    "exports that cannot be unpacked");
 	dies_ok({ say(between(0), ROLE_ROOTS, &one, sizeof(one), 1); },
 	    "roots without exports");
 	dies_ok({ say(between(0), ROLE_SUBMOUNT, &sub, sizeof(sub), 1); },
 	    "a submount without exports");
 	dies_ok({ say(between(0), ROLE_SERVE, NULL, 0, 0); },
-	    "nothing to serve");
+	    "an end without exports");
 	dies_ok({ say(between(0), ROLE_SETUP, "x", 1, 0); },
 	    "a setup of another size");
 }

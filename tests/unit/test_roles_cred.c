@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Squashing, and acting as somebody in one thread only.
+ * Squashing, and acting as a caller in one thread only.
  * Runs in: tests.
  */
 #include <sys/stat.h>
@@ -51,25 +51,29 @@ squashing(void)
 	struct cred c = squashed(AUTH_SYS, 0, 0, &squash);
 	size_t i;
 
-	ok(c.uid == 65534 && c.gid == 65533, "root is nobody");
+	ok(c.uid == 65534 && c.gid == 65533,
+	    "root is squashed to the anonymous user");
 	ok(c.ngids == 3 && c.gids[0] == 7 && c.gids[1] == 9 &&
 		c.gids[2] == 65533,
 	    "groups are sorted, without repeats, without group 0 and -1");
 	c = squashed(AUTH_SYS, 0, 0, &trust);
-	ok(c.uid == 0 && c.gid == 0 && c.gids[0] == 0, "unless he is trusted");
+	ok(c.uid == 0 && c.gid == 0 && c.gids[0] == 0,
+	    "no_root_squash: root stays root");
 	c = squashed(AUTH_NONE, 0, 0, &trust);
-	ok(c.uid == 65534 && c.ngids == 0, "no credential is nobody, always");
+	ok(c.uid == 65534 && c.ngids == 0,
+	    "AUTH_NONE is always the anonymous user");
 	c = squashed(AUTH_SYS, 1000, 1000, &all);
 	ok(c.uid == 1234 && c.gid == 5678 && c.ngids == 0,
-	    "all_squash: one user without groups");
+	    "all_squash: every caller is the anonymous user, without groups");
 	for (i = 0; i < nitems(uids); i++) {
 		c = squashed(AUTH_SYS, uids[i], 1, &squash);
-		ok(c.uid == uids[i], "user %u stays himself", uids[i]);
+		ok(c.uid == uids[i], "user %u is not squashed", uids[i]);
 	}
 	c = squashed(AUTH_SYS, UINT32_MAX, 1, &trust);
-	ok(c.uid == 65534, "user -1 is nobody");
+	ok(c.uid == 65534, "user -1 is the anonymous user");
 	c = squashed(AUTH_SYS, 1, UINT32_MAX, &trust);
-	ok(c.uid == 65534 && c.gid == 65533, "group -1 is nobody's");
+	ok(c.uid == 65534 && c.gid == 65533,
+	    "a caller with group -1 is the anonymous user");
 }
 
 static uint32_t
@@ -99,16 +103,17 @@ switching(void)
 	cred_init(&acting, MODE_MULTI);
 	ok(cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
 	    "the thread acts as the caller");
-	ok(getgroups(8, groups) == 2 && groups[0] == 5, "with his groups");
+	ok(getgroups(8, groups) == 2 && groups[0] == 5,
+	    "with the caller's groups");
 	pthread_create(&thread, NULL, other_thread, &seen);
 	pthread_join(thread, NULL);
 	ok(cred_switch(&acting, &b) == 0 && fsuid_now() == 2000 &&
 		getgroups(8, groups) == 0,
-	    "then as the next one");
+	    "then as the next caller");
 	ok(cred_switch(&acting, &bad) == -1 && !acting.known,
-	    "user -1 is nobody one could be");
+	    "acting as user -1 fails");
 	ok(cred_switch(&acting, &a) == 0 && fsuid_now() == 1000,
-	    "after a failure everything is set anew");
+	    "after a failure all ids are set again");
 	(void)syscall(SYS_setfsuid, 0L);
 	(void)syscall(SYS_setfsgid, 0L);
 }
@@ -137,7 +142,10 @@ threads(void)
 	    "another thread's identity stays its own");
 }
 
-/* Without the right the kernel says nothing: reading back must find out. */
+/*
+ * Without the capability setfsuid() fails silently: reading the id back must
+ * show it.
+ */
 static void
 without_right(void)
 {
@@ -145,7 +153,7 @@ without_right(void)
 	struct cred_acting acting;
 
 	cred_init(&acting, MODE_MULTI);
-	acting.known = true; /* so that setgroups, which fails, is not asked */
+	acting.known = true; /* setgroups() would fail: skip it */
 	acting.now = (struct cred){ 5000, 1000, 0, { 0 } };
 	if (setresuid(5000, 5000, 5000) == -1 ||
 	    cred_switch(&acting, &a) != -1 || acting.known)
@@ -164,7 +172,7 @@ alone(void)
 	cred_init(&acting, MODE_SQUASH);
 	ok(cred_switch(&acting, &a) == 0 &&
 		acting.now.uid == (uint32_t)geteuid(),
-	    "in squash mode everybody is the process's own user");
+	    "in squash mode every caller is the process's own user");
 }
 
 static void
@@ -173,10 +181,10 @@ keys(void)
 	struct cred a = { 1, 2, 1, { 3 } }, b = { 1, 2, 1, { 4 } };
 
 	ok(cred_key(&a) != cred_key(&b) && !cred_equal(&a, &b),
-	    "a group makes another caller");
+	    "another group makes another caller");
 	b.gids[0] = 3;
 	ok(cred_key(&a) == cred_key(&b) && cred_equal(&a, &b),
-	    "the same are the same");
+	    "equal ids make the same caller");
 }
 
 int
@@ -189,7 +197,8 @@ main(void)
 	skip(geteuid() != 0, 7, "needs root");
 	switching();
 	threads();
-	lives_ok(without_right(), "a switch the kernel ignored is noticed");
+	lives_ok(without_right(),
+	    "a switch that the kernel ignored is an error");
 	end_skip;
 	done_testing();
 }

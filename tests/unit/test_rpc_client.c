@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Our own client against servers that are slow, wrong or hostile.
+ * The RPC client of the tests against servers that are slow, wrong or hostile.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 #include "stub.h"
 #include "tap.h"
 
-/* What the other end of a socket pair says, after reading a call. */
+/* The bytes that the other end of a socket pair sends after a call. */
 struct script {
 	int fd;
 	bool stream;
@@ -45,7 +45,7 @@ play(void *arg)
 	return NULL;
 }
 
-/* Calls against a script; the reason of failure, NULL for success. */
+/* Makes a call to a script. Returns the reason of failure, or NULL. */
 static const char *
 against(bool stream, const char *bytes, size_t len, bool close_it,
     struct xdr_in *res)
@@ -104,15 +104,16 @@ test_failures(void)
 	struct xdr_in res;
 
 	is(against(false, "", 0, false, &res), "timed out", "no reply");
-	is(against(true, "\x80\0", 2, false, &res), "timed out", "half a mark");
+	is(against(true, "\x80\0", 2, false, &res), "timed out",
+	    "half a record mark");
 	is(against(true, "\x80\0", 2, true, &res), "connection closed",
-	    "then the end");
+	    "half a record mark and the end of the stream");
 	is(against(true, "\x7f\xff\xff\xff", 4, false, &res), "reply too long",
-	    "2 GiB announced");
+	    "a record that announces 2 GiB");
 	is(against(true, "\0\0\0\x18" HEAD "\0\0\1\0", 32, false, &res),
-	    "reply too long", "the sum of fragments");
+	    "reply too long", "fragments that are too long together");
 	is(against(false, HEAD, 12, false, &res), "malformed reply",
-	    "a cut reply");
+	    "a truncated reply");
 	is(against(false, OTHER, 24, false, &res), "timed out",
 	    "only the reply to another call");
 }
@@ -146,7 +147,7 @@ test_sockets(void)
 	t.fd = socket(AF_INET, SOCK_DGRAM, 0);
 	(void)connect(t.fd, (struct sockaddr *)&sin, sizeof(sin));
 	is(rpc_client_call(&t, 0, NULL, 0, buf, sizeof(buf), &res),
-	    "nobody listens", "a port where nobody listens");
+	    "no process listens", "a port without a listener");
 	close(t.fd);
 	ok(rpc_client_unix("/nonexistent/socket") == -1 && errno == ENOENT,
 	    "no such unix socket");

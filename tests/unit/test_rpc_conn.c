@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The limits of stream connections: each is filled, and the others go on.
+ * The limits of stream connections: one reaches its limit, and the others are
+ * served.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -22,9 +23,9 @@
 
 #define MANY 300
 
-static atomic_int accepts_fail; /* so many accept(2) find no descriptor */
+static atomic_int accepts_fail; /* calls of accept(2) to fail */
 
-/* Instead of libc's: the transport under test calls this one. */
+/* The transport under test calls this one instead of libc's. */
 int
 accept4(int fd, __SOCKADDR_ARG sa, socklen_t *len, int flags)
 {
@@ -36,7 +37,7 @@ accept4(int fd, __SOCKADDR_ARG sa, socklen_t *len, int flags)
 	return (int)syscall(SYS_accept4, fd, sa.__sockaddr__, len, flags);
 }
 
-/* Did the server close fd, or does it within some seconds? */
+/* Does the server close fd within some seconds? */
 static bool
 is_closed(int fd)
 {
@@ -86,7 +87,7 @@ resident_kib(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* ABUSE 1, 2, 3, 4, 6: framing that has no end. */
+/* Records that are too long, or never end. */
 static void
 test_framing(void)
 {
@@ -114,7 +115,7 @@ test_framing(void)
 		closed += is_closed(fds[i]);
 	cmp_ok(closed, "==", MANY, "all that announce 2 GiB are closed");
 	cmp_ok(resident_kib() - before, "<", 1024 * STUB_SLACK,
-	    "and cost no memory");
+	    "they take no memory");
 	for (i = 0; i < MANY; i++)
 		close(fds[i]);
 
@@ -133,9 +134,9 @@ test_framing(void)
 		i++;
 	ok(is_closed(fd), "an endless record is closed at its maximum");
 	close(fd);
-	ok(is_alive(other), "meanwhile another connection works");
+	ok(is_alive(other), "another connection is served meanwhile");
 	close(other);
-	ok(has_connections(&s, 0), "nothing is left behind");
+	ok(has_connections(&s, 0), "all of them are closed");
 	stub_stop(&s);
 }
 
@@ -153,16 +154,18 @@ test_connections(void)
 		(void)is_alive(fds[i]);
 	}
 	fds[6] = stub_tcp(&s);
-	ok(is_alive(fds[6]), "one more of a host is let in");
-	ok(is_closed(fds[0]), "at the cost of its oldest idle one");
+	ok(is_alive(fds[6]),
+	    "a connection beyond the limit of a host is accepted");
+	ok(is_closed(fds[0]),
+	    "the host's longest idle connection is closed for it");
 	for (i = 1; i < 7; i++)
 		(void)send(fds[i], "\x80", 1, 0);
 	for (i = 1, alive = 0; i < 7; i++)
 		alive += stub_connections(&s) == 6;
 	close(fds[0]);
 	fds[0] = stub_tcp(&s);
-	ok(is_closed(fds[0]), "when none is idle the newcomer is refused");
-	ok(has_connections(&s, 6), "and the others stay");
+	ok(is_closed(fds[0]), "the new connection is refused if none is idle");
+	ok(has_connections(&s, 6), "the others stay open");
 	for (i = 0; i < 7; i++)
 		close(fds[i]);
 	(void)has_connections(&s, 0);
@@ -175,7 +178,7 @@ test_connections(void)
 	ok(is_closed(fds[6]), "a local peer beyond the limit is refused");
 	for (i = alive = 0; i < 6; i++)
 		alive += is_alive(fds[i]);
-	cmp_ok(alive, "==", 6, "and never costs another its connection");
+	cmp_ok(alive, "==", 6, "no other local connection is closed");
 	for (i = 0; i < 7; i++)
 		close(fds[i]);
 	stub_stop(&s);
@@ -187,13 +190,13 @@ test_connections(void)
 		(void)is_alive(fds[i]);
 	}
 	ok(is_closed(fds[0]) && has_connections(&s, 4),
-	    "the limit over all works in the same way");
+	    "the limit of all connections closes the longest idle one");
 	for (i = 0; i < 5; i++)
 		close(fds[i]);
 	stub_stop(&s);
 }
 
-/* ABUSE 8: replies that nobody reads. */
+/* Replies that the client does not read. */
 static void
 test_unread(void)
 {
@@ -217,11 +220,11 @@ test_unread(void)
 		for (j = 0; j < 50; j++)
 			(void)send(fds[i], msg, len + 4, MSG_NOSIGNAL);
 	}
-	ok(is_alive(other), "another connection works");
+	ok(is_alive(other), "another connection is served");
 	cmp_ok(resident_kib() - before, "<", 32 * 1024 * STUB_SLACK,
-	    "50 MiB asked by each of 8: memory is bounded");
-	ok(has_connections(&s, 1), "who does not read is closed");
-	ok(is_alive(other), "who does is not");
+	    "8 clients ask for 50 MiB each: memory is bounded");
+	ok(has_connections(&s, 1), "connections that do not read are closed");
+	ok(is_alive(other), "a connection that reads is not");
 	for (i = 0; i < 8; i++)
 		close(fds[i]);
 	close(other);
@@ -251,10 +254,10 @@ test_unsent_total(void)
 	while (stub_closed(&s) == 0 && stub_ms() < deadline)
 		usleep(1000);
 	cmp_ok(stub_closed(&s), ">", 0,
-	    "too much unread in all: who waits longest goes");
+	    "too much unsent data: the connection that waits longest is closed");
 	for (i = 0; i < 16; i++)
 		close(fds[i]);
-	ok(has_connections(&s, 0), "and nothing is left behind");
+	ok(has_connections(&s, 0), "all of them are closed");
 	stub_stop(&s);
 }
 
@@ -278,15 +281,15 @@ test_incomplete(void)
 	late = stub_tcp(&s);
 	ok(is_alive(other) && is_alive(late) &&
 		stub_ms() - started < 500 * STUB_SLACK,
-	    "too many incomplete records: short calls are served at once");
-	ok(is_closed(fds[0]), "the oldest goes first");
+	    "short calls are served at once beside too many incomplete records");
+	ok(is_closed(fds[0]), "the oldest incomplete record is closed first");
 	close(late);
 	for (i = 0; i < 16; i++)
 		close(fds[i]);
 	close(other);
 	stub_stop(&s);
 
-	/* Exactly at the limit others wait, so somebody has to go. */
+	/* Exactly at the limit other connections wait, so one is closed. */
 	s.limits = rpc_limits_default;
 	s.limits.partial_max = 4 * 1024;
 	stub_start(&s);
@@ -294,7 +297,7 @@ test_incomplete(void)
 		fds[i] = stub_tcp(&s);
 		(void)send(fds[i], half, 4 + 1024, MSG_NOSIGNAL);
 	}
-	ok(is_closed(fds[0]), "as many as are allowed: the oldest goes too");
+	ok(is_closed(fds[0]), "the oldest is closed at the limit itself");
 	for (i = 0; i < 4; i++)
 		close(fds[i]);
 	stub_stop(&s);
@@ -304,7 +307,8 @@ test_incomplete(void)
 	stub_start(&s);
 	fds[0] = stub_tcp(&s);
 	(void)send(fds[0], "\x80\0", 2, 0);
-	ok(is_closed(fds[0]), "a record must be complete in time");
+	ok(is_closed(fds[0]),
+	    "a record that is incomplete for too long is closed");
 	close(fds[0]);
 	stub_stop(&s);
 }
@@ -319,9 +323,9 @@ test_idle(void)
 	stub_start(&s);
 	fd = stub_tcp(&s);
 	local = stub_unix(&s);
-	ok(is_alive(fd), "a connection works");
-	ok(is_closed(fd), "when idle for too long it is closed");
-	ok(is_alive(local), "a local one is not");
+	ok(is_alive(fd), "a connection is served");
+	ok(is_closed(fd), "it is closed after it was idle for too long");
+	ok(is_alive(local), "an idle local connection is not");
 	close(fd);
 	close(local);
 	stub_stop(&s);
@@ -349,16 +353,17 @@ test_late_max(void)
 		usleep(1000);
 		n = stub_waiting() > n ? stub_waiting() : n;
 	}
-	cmp_ok(n, "==", 3, "one connection may occupy so many file threads");
+	cmp_ok(n, "==", 3,
+	    "one connection occupies no more file threads than the limit");
 	stub_go(8);
 	for (i = 0; i < 8 && recv(fd, msg, 32, MSG_WAITALL) == 32;)
 		i++;
-	cmp_ok(i, "==", 8, "its other calls follow when they are done");
+	cmp_ok(i, "==", 8, "its other calls run afterwards");
 	close(fd);
 	stub_stop(&s);
 }
 
-static atomic_int spare; /* descriptors that others can do without */
+static atomic_int spare; /* descriptors that the cache can give up */
 
 static bool
 give_one(void *arg UNUSED)
@@ -380,17 +385,18 @@ test_make_room(void)
 	atomic_store(&accepts_fail, 1);
 	fd = stub_tcp(&s);
 	ok(is_alive(fd) && is_alive(idle),
-	    "others give a descriptor: no connection is closed");
+	    "a descriptor from the cache saves a connection from closing");
 	atomic_store(&accepts_fail, 1);
 	late = stub_tcp(&s);
-	ok(is_alive(late) && is_closed(idle), "when they have none one is");
+	ok(is_alive(late) && is_closed(idle),
+	    "without one an idle connection is closed");
 	close(idle);
 	close(fd);
 	close(late);
 	stub_stop(&s);
 }
 
-/* ABUSE 1.1: no descriptors left must not make the loop spin or crash. */
+/* A lack of descriptors must not make the loop spin or crash. */
 static void
 test_descriptors(void)
 {
@@ -403,21 +409,22 @@ test_descriptors(void)
 	(void)is_alive(idle);
 	atomic_store(&accepts_fail, 1);
 	fd = stub_tcp(&s);
-	ok(is_alive(fd), "without a descriptor a new one is let in");
-	ok(is_closed(idle), "at the cost of an idle one");
-	(void)send(fd, "\x80", 1, 0); /* not idle any more */
+	ok(is_alive(fd),
+	    "a new connection is accepted without a free descriptor");
+	ok(is_closed(idle), "an idle connection is closed for it");
+	(void)send(fd, "\x80", 1, 0); /* no longer idle */
 	usleep(20000);
 	atomic_store(&accepts_fail, 1);
 	late = stub_tcp(&s);
-	ok(is_closed(late), "when none is idle the newcomer is refused");
+	ok(is_closed(late), "the new connection is refused if none is idle");
 	close(late);
 	getrusage(RUSAGE_SELF, &before);
 	atomic_store(&accepts_fail, 4);
 	late = stub_tcp(&s);
-	ok(is_alive(late), "after a pause it is tried again");
+	ok(is_alive(late), "accept is tried again after a pause");
 	getrusage(RUSAGE_SELF, &after);
 	cmp_ok(after.ru_utime.tv_sec - before.ru_utime.tv_sec, "<=", 1,
-	    "without spinning");
+	    "the loop does not spin meanwhile");
 	close(idle);
 	close(fd);
 	close(late);

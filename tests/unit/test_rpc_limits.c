@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Limits by name.
+ * Limits are set by name.
  * Runs in: tests.
  */
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "rpc/transport.h"
 #include "tap.h"
 
-/* Each limit that a log line may name is explained in tern(7). */
+/* tern(7) explains each limit that a log line may name. */
 static void
 test_manual(void)
 {
@@ -42,20 +42,23 @@ main(void)
 	plan(NO_PLAN);
 	ok(rpc_limits_set(&l, "connections-max", "77") == NULL &&
 		l.connections_max == 77,
-	    "a number");
+	    "a number is accepted");
 	ok(rpc_limits_set(&l, "partial-max", "8589934592") == NULL &&
 		l.partial_max == 8589934592,
-	    "a size over 32 bits");
+	    "a size of more than 32 bits is accepted");
 	ok(rpc_limits_set(&l, "idle-seconds", "0") == NULL,
-	    "zero where allowed");
+	    "zero is accepted if the limit permits it");
 	is(rpc_limits_set(&l, "no-such", "1"), "unknown limit",
 	    "refuses an unknown name");
 	is(rpc_limits_set(&l, "connections-max", "0"),
-	    "not a number from 1 to 1000000", "refuses less than the lowest");
+	    "not a number from 1 to 1000000",
+	    "refuses a number that is too low");
 	is(rpc_limits_set(&l, "datagram-reply-max", "65508"),
-	    "not a number from 64 to 65507", "refuses more than the highest");
+	    "not a number from 64 to 65507",
+	    "refuses a number that is too high");
 	is(rpc_limits_set(&l, "queue-max", "1M"),
-	    "not a number from 4096 to 67108864", "refuses what is no number");
+	    "not a number from 4096 to 67108864",
+	    "refuses text that is not a number");
 	cmp_ok(l.connections_max, "==", 77, "a refusal changes nothing");
 	test_manual();
 	done_testing();

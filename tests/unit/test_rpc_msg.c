@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * RPC headers and credentials. The refusals on the wire are vectors
- * (tests/wire/stub2); here is what they do not show.
+ * (tests/wire/stub2). This test covers the rest.
  * Runs in: tests.
  */
 #include <string.h>
@@ -29,13 +29,14 @@ test_call(void)
 	rpc_put_call(&out, &head, &cred);
 	xdr_put_u32(&out, 77);
 	xdr_in_init(&in, buf, out.len);
-	cmp_ok(rpc_get_call(&in, &got), "==", RPC_HEAD_CALL, "a call");
+	cmp_ok(rpc_get_call(&in, &got), "==", RPC_HEAD_CALL,
+	    "a call is decoded");
 	ok(got.xid == 1 && got.prog == 2 && got.vers == 3 && got.proc == 4,
 	    "with its numbers");
 	ok(xdr_get_u32(&in) == 77, "the cursor is at the arguments");
 	cmp_ok(rpc_get_cred(&got.cred, &back), "==", AUTH_OK, "credential");
 	ok(memcmp(&cred, &back, sizeof(cred)) == 0,
-	    "comes back: uid of more than 16 bits, groups in order");
+	    "a credential survives: uid of more than 16 bits, groups in order");
 }
 
 static void
@@ -47,10 +48,10 @@ test_anonymous(void)
 	memset(&cred, 0, sizeof(cred));
 	cmp_ok(rpc_get_cred(&auth, &cred), "==", AUTH_OK, "AUTH_NONE");
 	ok(cred.flavor == AUTH_NONE && cred.uid != 0 && cred.gid != 0,
-	    "is nobody, not root");
+	    "AUTH_NONE is the anonymous user, not root");
 	auth.flavor = 3;
 	cmp_ok(rpc_get_cred(&auth, &cred), "==", AUTH_TOOWEAK, "AUTH_DES");
-	ok(cred.flavor == AUTH_NONE, "leaves no flavor behind");
+	ok(cred.flavor == AUTH_NONE, "a refused credential has no flavor");
 }
 
 static const char *
@@ -93,7 +94,7 @@ test_replies(void)
 	for (n = bad = 0; n < out.len; n++)
 		if (reply(n) == NULL)
 			bad++;
-	cmp_ok(bad, "==", 0, "a cut reply is never a success");
+	cmp_ok(bad, "==", 0, "a truncated reply is never a success");
 	buf[7] = RPC_CALL;
 	is(reply(24), "malformed reply", "a call is no reply");
 }

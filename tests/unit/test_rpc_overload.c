@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * More than fits, from clients that do nothing wrong: all are slowed down,
- * none is closed, every byte arrives.
+ * Overload by correct clients: all are slowed down, none is closed, every byte
+ * arrives.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ struct client {
 static struct client clients[CLIENTS];
 static uint8_t request[CALLS * (BYTES + 64)], in[STEP];
 
-/* Sends and reads a little; false when the server hung up. */
+/* Sends and reads a little. False if the server closed the connection. */
 static bool
 step(struct client *c, size_t to_send, size_t to_get)
 {
@@ -52,7 +52,7 @@ step(struct client *c, size_t to_send, size_t to_get)
 	return true;
 }
 
-/* All clients in turn until each has all; how many got there. */
+/* Serves all clients in turn until each is done. Returns how many finished. */
 static unsigned int
 run(const struct stub_server *s, size_t to_send, size_t to_get)
 {
@@ -78,8 +78,8 @@ run(const struct stub_server *s, size_t to_send, size_t to_get)
 }
 
 /*
- * On a busy machine the clients themselves may not get to read for a second,
- * and are closed for it: a try that was spoilt so is made again.
+ * On a busy machine the clients may not run for a second, and are closed
+ * because they did not read. Such an attempt is repeated.
  */
 static unsigned int
 run_all(const struct stub_server *s, size_t to_send, size_t to_get)
@@ -140,7 +140,7 @@ test_requests(void)
 	stub_stop(&s);
 }
 
-/* Pipelined beyond every budget: replies to all, with little memory. */
+/* Clients pipeline more than every limit: all get replies, in little memory. */
 static void
 test_pipelines(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * File threads: jobs run once, end in the loop, and the queue is bounded.
+ * File threads: each job runs once and ends in the event loop, and the queue is
+ * bounded.
  * Runs in: tests.
  */
 #include <semaphore.h>
@@ -62,7 +63,7 @@ run_gated(struct rpc_job *job, unsigned int thread)
 	run(job, thread);
 }
 
-/* One export hangs: the others still find a thread. */
+/* An export that hangs leaves threads to the others. */
 static void
 test_queues(struct event_base *base)
 {
@@ -83,13 +84,14 @@ test_queues(struct event_base *base)
 	(void)rpc_pool_submit(pool, &quick.job);
 	while (finished == 0)
 		(void)event_base_loop(base, EVLOOP_ONCE);
-	cmp_ok(quick.done, "==", 1, "a job of another lane passes");
-	cmp_ok(atomic_load(&entered), "<=", 3, "one lane has three of four");
+	cmp_ok(quick.done, "==", 1, "a job of another queue overtakes");
+	cmp_ok(atomic_load(&entered), "<=", 3,
+	    "one queue occupies three of four threads");
 	for (i = 0; i < 6; i++)
 		(void)sem_post(&gate);
 	while (finished < 7)
 		(void)event_base_loop(base, EVLOOP_ONCE);
-	cmp_ok(atomic_load(&entered), "==", 6, "in the end all have run");
+	cmp_ok(atomic_load(&entered), "==", 6, "all jobs run in the end");
 	rpc_pool_free(pool);
 	(void)sem_destroy(&gate);
 }
@@ -104,7 +106,7 @@ main(void)
 	plan(NO_PLAN);
 	base = event_base_new();
 	pool = rpc_pool_new(base, THREADS, QUEUE, init, &inits);
-	cmp_ok(atomic_load(&inits), "==", THREADS, "every thread had its init");
+	cmp_ok(atomic_load(&inits), "==", THREADS, "init ran on every thread");
 	for (i = 0; i < JOBS; i++) {
 		jobs[i].job.run = run;
 		jobs[i].job.done = done;
@@ -114,17 +116,20 @@ main(void)
 	while (finished < JOBS - QUEUE)
 		(void)event_base_loop(base, EVLOOP_ONCE);
 	rpc_pool_free(pool);
-	cmp_ok(finished, "==", JOBS, "closing lets all jobs finish");
+	cmp_ok(finished, "==", JOBS,
+	    "all jobs finish before the pool is freed");
 	for (i = bad = 0; i < JOBS; i++)
 		if (jobs[i].ran != 1 || jobs[i].done != 1 ||
 		    jobs[i].thread < 1 || jobs[i].thread > THREADS)
 			bad++;
-	cmp_ok(bad, "==", 0, "each ran once, on a thread that knew its number");
+	cmp_ok(bad, "==", 0,
+	    "each job ran once, on a thread with a valid number");
 	test_queues(base);
 	rpc_pool_free(NULL);
-	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL), "no threads at all");
+	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL),
+	    "a pool without threads is fatal");
 	dies_ok(rpc_pool_new(base, RPC_POOL_THREADS_MAX + 1, 1, NULL, NULL),
-	    "too many threads");
+	    "a pool with too many threads is fatal");
 	event_base_free(base);
 	done_testing();
 }

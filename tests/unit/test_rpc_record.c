@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Record marking, without sockets: however a stream is cut, the same records
- * come out, and what is announced costs nothing.
+ * Record marking without sockets: the pieces of a stream do not affect its
+ * records, and an announced length takes no memory.
  * Runs in: tests.
  */
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #define RECORD_MAX    4096
 #define FRAGMENTS_MAX 64
 
-/* What came out: all records, each followed by '|'. */
+/* All records, each followed by '|'. */
 static char out[16384];
 static size_t outlen, most; /* most memory held at any time */
 
-/* Feeds len bytes in pieces; the state that ended it. */
+/* Feeds len bytes in pieces. Returns the last state. */
 static enum rpc_record_state
 feed(const char *stream, size_t len, size_t piece, bool direct)
 {
@@ -74,8 +74,8 @@ test_cuts(void)
 				direct != 0) != RPC_RECORD_MORE ||
 			    strcmp(out, "hello|world||end|") != 0)
 				bad++;
-		ok(bad == 0, "cut anywhere%s, the same records come out",
-		    direct ? " and read in place" : "");
+		ok(bad == 0, "pieces of any size%s give the same records",
+		    direct ? " that are read in place" : "");
 	}
 }
 
@@ -93,27 +93,28 @@ test_limits(void)
 	size_t i;
 
 	cmp_ok(feed("\x80\0\x10\1", 4, 4, false), "==", RPC_RECORD_LONG,
-	    "one byte too many is refused at the mark");
+	    "a record one byte too long is refused at its mark");
 	cmp_ok(feed("\xff\xff\xff\xff", 4, 1, false), "==", RPC_RECORD_LONG,
-	    "2 GiB are refused at the mark");
-	cmp_ok(most, "==", 0, "before any memory is taken");
+	    "a record of 2 GiB is refused at its mark");
+	cmp_ok(most, "==", 0, "without allocating memory");
 	cmp_ok(feed(MORE "\1x" LAST "\0" MORE "\1x\x80\0\x10\0", 18, 18, false),
-	    "==", RPC_RECORD_LONG, "the sum of fragments counts");
-	is(out, "x|", "and what came before was served");
+	    "==", RPC_RECORD_LONG,
+	    "fragments that are too long together are refused");
+	is(out, "x|", "the record before is complete");
 	cmp_ok(feed("\x80\0\x10\0abcd", 8, 8, false), "==", RPC_RECORD_MORE,
-	    "the longest record may begin");
-	cmp_ok(most, "<=", 512, "and takes memory as it arrives");
+	    "the mark of the longest record is accepted");
+	cmp_ok(most, "<=", 512, "it takes memory as it arrives");
 	for (i = 0; i < 100; i++)
 		memcpy(many + 5 * i, MORE "\1x", 5);
 	cmp_ok(feed(many, 5 * FRAGMENTS_MAX, 7, false), "==", RPC_RECORD_MORE,
-	    "as many fragments as allowed");
+	    "the maximum number of fragments is accepted");
 	cmp_ok(feed(many, 5 * 100, 7, false), "==", RPC_RECORD_FRAGMENTS,
-	    "and not one more");
+	    "one fragment more is refused");
 	memset(many, 0, sizeof(many));
 	cmp_ok(feed(many, 4 * RPC_RECORD_EMPTY_MAX, 4, false),
-	    "==", RPC_RECORD_MORE, "some empty fragments");
+	    "==", RPC_RECORD_MORE, "some empty fragments are accepted");
 	cmp_ok(feed(many, 4 * RPC_RECORD_EMPTY_MAX + 4, 4, false),
-	    "==", RPC_RECORD_FRAGMENTS, "but not endless ones");
+	    "==", RPC_RECORD_FRAGMENTS, "endless empty fragments are refused");
 }
 
 static void
@@ -124,7 +125,7 @@ test_partial(void)
 	size_t len, msglen;
 	uint8_t *room;
 
-	ok(!rpc_record_partial(&r), "nothing has begun");
+	ok(!rpc_record_partial(&r), "no record has begun");
 	data = (const uint8_t *)"\x80";
 	len = 1;
 	(void)rpc_record_next(&r, RECORD_MAX, FRAGMENTS_MAX, &data, &len, &msg,
@@ -136,12 +137,12 @@ test_partial(void)
 	len = 4;
 	cmp_ok(rpc_record_next(&r, RECORD_MAX, FRAGMENTS_MAX, &data, &len, &msg,
 		   &msglen),
-	    "==", RPC_RECORD_DONE, "it is completed");
-	ok(!rpc_record_partial(&r), "and then nothing has begun");
+	    "==", RPC_RECORD_DONE, "the record is completed");
+	ok(!rpc_record_partial(&r), "no record has begun afterwards");
 	rpc_record_clear(&r);
 }
 
-/* What has sent 64 KiB is believed: its memory is taken at once. */
+/* After 64 KiB of a record its whole memory is allocated at once. */
 static void
 test_trust(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The reply cache: what is a repeat, what is not, and who loses when it is
- * full.
+ * The reply cache: which calls are repeats, and which entries are evicted when
+ * it is full.
  * Runs in: tests.
  */
 #include <string.h>
@@ -74,21 +74,22 @@ test_life(void)
 	struct slice reply;
 
 	reset(16);
-	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW, "a new call");
+	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW,
+	    "a new call is a miss");
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_BUSY,
-	    "repeated while it is executed");
+	    "its repeat is dropped while it runs");
 	reply_cache_finish(cache, e, (const uint8_t *)"reply", 5);
 	cmp_ok(find(16, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
-	    "repeated after it was answered");
+	    "its repeat is a hit after the reply");
 	reply = reply_cache_reply(e);
 	ok(reply.len == 5 && memcmp(reply.data, "reply", 5) == 0,
-	    "gives the same reply");
+	    "the repeat gets the same reply");
 	cmp_ok(find(16, (REPLY_CACHE_SECONDS + 2) * SECOND, &e),
-	    "==", REPLY_CACHE_NEW, "repeated much later it is new");
+	    "==", REPLY_CACHE_NEW, "an expired entry is a miss");
 	reply_cache_finish(cache, e, NULL, 0);
-	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "a forgotten call is new");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "a forgotten call is a miss");
 	cmp_ok(reply_cache_stats(cache)->hits, "==", 1, "hits are counted");
-	cmp_ok(reply_cache_stats(cache)->busy, "==", 1, "and drops");
+	cmp_ok(reply_cache_stats(cache)->busy, "==", 1, "drops are counted");
 }
 
 /* Each part of the key makes another call (CVE-1999-0165). */
@@ -97,7 +98,7 @@ test_key(void)
 {
 	reset(64);
 	answer(1);
-	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call is a hit");
 	cmp_ok(ask(2), "==", REPLY_CACHE_NEW, "another xid");
 	peer.from.port++;
 	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another port");
@@ -117,7 +118,7 @@ test_key(void)
 	args[3] = 'b';
 	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "other arguments");
 	args[3] = 'a';
-	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "and the same call again");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call is still a hit");
 }
 
 static void
@@ -130,14 +131,14 @@ test_long_reply(void)
 	(void)find(16, SECOND, &e);
 	reply_cache_finish(cache, e, big, sizeof(big));
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW,
-	    "a reply longer than its slot is not kept");
+	    "a reply longer than a slot is not cached");
 	reply_cache_finish(cache, e, big, sizeof(big) - 1);
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_HIT,
-	    "one that just fits is");
+	    "a reply that just fits is cached");
 	cmp_ok(reply_cache_stats(cache)->too_long, "==", 1, "counted");
 }
 
-/* One client fills its share; the other's entries are untouched. */
+/* One client fills its share. The other client's entries stay. */
 static void
 test_share(void)
 {
@@ -148,15 +149,16 @@ test_share(void)
 	peer.from.bytes[3]++;
 	for (xid = 1; xid <= 1000; xid++)
 		answer(xid);
-	cmp_ok(ask(1000), "==", REPLY_CACHE_HIT, "its newest is there");
+	cmp_ok(ask(1000), "==", REPLY_CACHE_HIT, "its newest entry is a hit");
 	cmp_ok(ask(1000 - 64 / REPLY_CACHE_SHARE + 1), "==", REPLY_CACHE_HIT,
-	    "its share is used");
-	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "its oldest is gone");
+	    "its whole share is used");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "its oldest entry is evicted");
 	peer.from.bytes[3]--;
-	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the other client lost nothing");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT,
+	    "the other client's entries are hits");
 }
 
-/* Many clients: the oldest loses. */
+/* Many clients: the oldest entries are evicted. */
 static void
 test_total(void)
 {
@@ -168,13 +170,15 @@ test_total(void)
 		peer.from.bytes[2] = (uint8_t)(1 + i);
 		answer(1);
 	}
-	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the newest client is there");
+	cmp_ok(ask(1), "==", REPLY_CACHE_HIT,
+	    "the newest client's entry is a hit");
 	peer.from.bytes[2] = 2;
-	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "the oldest is gone");
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW,
+	    "the oldest client's entry is evicted");
 	cmp_ok(reply_cache_stats(cache)->evicted, ">=", 200 - 64, "counted");
 }
 
-/* Calls in progress are never forgotten. */
+/* Entries of calls in progress are never evicted. */
 static void
 test_all_busy(void)
 {
@@ -188,10 +192,11 @@ test_all_busy(void)
 	}
 	peer.from.bytes[3] = 100;
 	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_FULL,
-	    "all in progress: executed without the cache");
+	    "a call runs without the cache if all entries are in progress");
 	for (i = 0; i < 8; i++)
 		reply_cache_finish(cache, e[i], (const uint8_t *)"r", 1);
-	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_NEW, "then not");
+	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_NEW,
+	    "a call uses the cache again when they are done");
 	reply_cache_finish(cache, more, NULL, 0);
 	reset(8);
 	(void)find(16, SECOND, &e[0]);
@@ -199,10 +204,10 @@ test_all_busy(void)
 	(void)find(16, SECOND, &e[1]);
 	call.xid = 3;
 	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_FULL,
-	    "a share in progress is full too");
+	    "a call runs without the cache if its client's share is in progress");
 }
 
-/* Clients count xids in the upper bits, or choose them to make us slow. */
+/* Clients count xids in the upper bits, or choose them to make lookups slow. */
 static void
 test_spread(void)
 {

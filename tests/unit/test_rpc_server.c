@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The pipeline in memory: outcomes, hooks, cache, file threads. What refusals
- * look like on the wire is in tests/wire/stub2.
+ * The pipeline in memory: outcomes, hooks, cache, file threads. Refusals on the
+ * wire are vectors in tests/wire/stub2.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ static unsigned int nlate;
 static void
 on_late(const struct rpc_origin *o, const uint8_t *reply, size_t len)
 {
-	ok(o->ticket == 42, "a late reply knows where it goes");
+	ok(o->ticket == 42, "a deferred reply knows its origin");
 	memcpy(late, reply, len);
 	latelen = len;
 	nlate++;
@@ -65,26 +65,27 @@ static void
 test_outcomes(void)
 {
 	cmp_ok(serve(1, STUB_NULL, 0, sizeof(out)), "==", RPC_ANSWERED, "NULL");
-	cmp_ok(outlen, "==", RPC_REPLY_HEADER, "is a bare header");
+	cmp_ok(outlen, "==", RPC_REPLY_HEADER,
+	    "the reply to NULL is a bare header");
 	cmp_ok(serve(1, STUB_OVERFLOW, 0, sizeof(out)), "==", RPC_ANSWERED,
 	    "a result that does not fit");
 	ok(outlen == RPC_REPLY_HEADER && word(out, 5) == RPC_SYSTEM_ERR,
-	    "is a SYSTEM_ERR without leftovers");
+	    "gets SYSTEM_ERR without a part of the result");
 	cmp_ok(serve(1, STUB_BYTES, 1000, sizeof(out)), "==", RPC_ANSWERED,
-	    "data in place");
+	    "data made in place");
 	ok(outlen == 24 + 4 + 1000 && word(out, 6) == 1000 && out[29] == 31,
-	    "is in the reply");
+	    "is part of the reply");
 	cmp_ok(serve(1, STUB_BYTES, 1000, 500), "==", RPC_ANSWERED,
-	    "more data than there is room");
-	ok(word(out, 5) == RPC_SYSTEM_ERR, "is a SYSTEM_ERR");
+	    "more data than the reply has room for");
+	ok(word(out, 5) == RPC_SYSTEM_ERR, "gets SYSTEM_ERR");
 	cmp_ok(serve(1, STUB_HOLE, 0, sizeof(out)), "==", RPC_ANSWERED,
-	    "a hole in the table");
-	ok(word(out, 5) == RPC_PROC_UNAVAIL, "is PROC_UNAVAIL");
+	    "a number without a row");
+	ok(word(out, 5) == RPC_PROC_UNAVAIL, "gets PROC_UNAVAIL");
 	cmp_ok(serve(1, STUB_NULL, 0, 23), "==", RPC_DROP,
-	    "no room for any reply: no reply");
-	cmp_ok(serve(1, STUB_HOLE, 0, 23), "==", RPC_DROP, "nor for a refusal");
+	    "a call gets no reply if there is no room for one");
+	cmp_ok(serve(1, STUB_HOLE, 0, 23), "==", RPC_DROP, "nor is it refused");
 	cmp_ok(serve(1, STUB_NULL, 0, 24), "==", RPC_ANSWERED,
-	    "room for just a header");
+	    "room for just a header is enough");
 }
 
 static void
@@ -92,17 +93,19 @@ test_hooks(void)
 {
 	stub_begun = stub_ended = 0;
 	(void)serve(1, STUB_NULL, 0, sizeof(out));
-	ok(stub_begun == 1 && stub_ended == 1, "begin and end, once each");
+	ok(stub_begun == 1 && stub_ended == 1,
+	    "the hooks begin and end run once each");
 	(void)serve(1, STUB_ECHO, 9999, sizeof(out));
-	ok(word(out, 5) == RPC_GARBAGE_ARGS, "arguments that cannot be read");
-	ok(stub_begun == 2 && stub_ended == 2, "have a begin and an end too");
+	ok(word(out, 5) == RPC_GARBAGE_ARGS,
+	    "arguments that cannot be decoded");
+	ok(stub_begun == 2 && stub_ended == 2, "run both hooks too");
 	stub_auth = AUTH_TOOWEAK;
 	(void)serve(1, STUB_NULL, 0, sizeof(out));
 	stub_auth = AUTH_OK;
 	ok(outlen == 20 && word(out, 2) == RPC_MSG_DENIED &&
 		word(out, 4) == AUTH_TOOWEAK,
-	    "begin can deny a call");
-	ok(stub_begun == 3 && stub_ended == 2, "which then has no end");
+	    "begin can refuse a call");
+	ok(stub_begun == 3 && stub_ended == 2, "end does not run then");
 }
 
 static void
@@ -111,18 +114,19 @@ test_cached(struct reply_cache *cache)
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
 	(void)serve(7, STUB_COUNT, 5, sizeof(out));
-	ok(word(out, 6) == 1, "executed once");
+	ok(word(out, 6) == 1, "a call is executed");
 	cmp_ok(serve(7, STUB_COUNT, 5, sizeof(out)), "==", RPC_ANSWERED,
-	    "the same again");
-	ok(word(out, 6) == 1 && stub_executed == 1, "is not executed again");
+	    "its repeat is answered");
+	ok(word(out, 6) == 1 && stub_executed == 1,
+	    "the repeat is not executed");
 	cmp_ok(serve(7, STUB_COUNT, 5, 25), "==", RPC_DROP,
-	    "a kept reply that does not fit is not sent");
+	    "a cached reply that does not fit is not sent");
 	(void)serve(8, STUB_COUNT, 5, sizeof(out));
-	ok(word(out, 6) == 2, "another call is");
+	ok(word(out, 6) == 2, "another call is executed");
 	(void)serve(8, STUB_NULL, 0, sizeof(out));
 	(void)serve(8, STUB_NULL, 0, sizeof(out));
 	cmp_ok(reply_cache_stats(cache)->misses, "==", 2,
-	    "only rows that want it are looked up");
+	    "only rows with RPC_CACHED use the cache");
 	rpc_server_set_cache(server, NULL);
 }
 
@@ -139,26 +143,26 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	struct reply_cache *cache;
 
 	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_ANSWERED,
-	    "without file threads a call may wait");
+	    "without file threads a call may block");
 	rpc_server_set_pool(server, pool);
 	stub_ended = nlate = 0;
 	cmp_ok(serve(9, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
-	    "with them it is answered later");
+	    "with file threads it is deferred");
 	cmp_ok(rpc_server_in_flight(server), "==", 1, "one is in flight");
 	stub_go(1);
 	wait_late(base, 1);
 	ok(latelen == 28 && word(late, 0) == 9 && word(late, 6) == 1,
 	    "it was executed on file thread 1");
 	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
-	cmp_ok(stub_ended, "==", 1, "it had one end");
+	cmp_ok(stub_ended, "==", 1, "the hook end ran once");
 
 	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
-	    "one on the thread");
+	    "one call is on the thread");
 	stub_wait_for(1);
 	cmp_ok(serve(2, STUB_WAIT, 0, sizeof(out)), "==", RPC_DEFERRED,
-	    "one in the queue");
+	    "one call is in the queue");
 	cmp_ok(serve(3, STUB_WAIT, 0, sizeof(out)), "==", RPC_BUSY,
-	    "no room for a third");
+	    "a third call finds no room");
 	stub_go(2);
 	wait_late(base, 3);
 
@@ -166,27 +170,27 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
-	    "a cached call on a thread");
+	    "a cached call is deferred");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DROP,
 	    "its repeat is dropped meanwhile");
 	stub_wait_for(1);
 	(void)serve(2, STUB_WAIT, 0, sizeof(out));
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_BUSY,
-	    "another finds no room");
+	    "another call finds no room");
 	stub_go(2);
 	wait_late(base, 5);
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_ANSWERED,
-	    "afterwards the repeat is answered");
-	cmp_ok(stub_executed, "==", 1, "and was executed once");
+	    "the repeat is answered afterwards");
+	cmp_ok(stub_executed, "==", 1, "the call was executed once");
 	stub_go(1);
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
-	    "what found no room is new when it comes again");
+	    "the call that found no room is executed when it is repeated");
 	wait_late(base, 6);
 	rpc_server_set_cache(server, NULL);
 	reply_cache_free(cache);
 }
 
-/* Large calls that wait: what is copied for them has an end. */
+/* Large deferred calls: the memory of their copies is bounded. */
 static void
 test_late_bytes(struct event_base *base)
 {
@@ -202,12 +206,12 @@ test_late_bytes(struct event_base *base)
 	    rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
 		&outlen) == RPC_DEFERRED)
 		n++;
-	ok(n >= 32 && n <= 64, "64 MiB of calls may wait, no more (%u)", n);
+	ok(n >= 32 && n <= 64, "at most 64 MiB of calls are deferred (%u)", n);
 	stub_go(n);
 	wait_late(base, n);
 	cmp_ok(rpc_serve(server, &o, large, sizeof(large), out, sizeof(out),
 		   &outlen),
-	    "==", RPC_DEFERRED, "afterwards there is room again");
+	    "==", RPC_DEFERRED, "there is room again afterwards");
 	stub_go(1);
 	wait_late(base, n + 1);
 	rpc_pool_free(pool);

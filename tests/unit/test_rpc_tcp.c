@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Streams over real sockets: framing, pipelining, late replies, fairness. The
- * limits are in test_rpc_conn.c.
+ * Streams over real sockets: framing, pipelining, deferred replies, fairness.
+ * test_rpc_conn.c tests the limits.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 
 static uint8_t buf[1 << 20];
 
-/* A framed call in buf; its length. */
+/* Writes a framed call to buf. Returns its length. */
 static size_t
 framed(uint32_t xid, enum stub_proc proc, uint32_t arg)
 {
@@ -29,7 +29,7 @@ framed(uint32_t xid, enum stub_proc proc, uint32_t arg)
 	return 4 + len;
 }
 
-/* Reads a whole reply of at most 64 bytes; its first word, or 0 at the end. */
+/* Reads a reply of at most 64 bytes. Returns its xid, or 0 at the end. */
 static uint32_t
 reply_xid(int fd)
 {
@@ -54,19 +54,21 @@ test_kinds(const struct stub_server *s)
 
 	fd = stub_tcp(s);
 	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
-	    "a call over tcp");
-	cmp_ok(out[0], "==", RPC_TCP, "is seen as one");
-	ok(out[4] == 0x7f000001 && out[5] == s->tcp_port, "and what it asked");
+	    "a call over tcp is answered");
+	cmp_ok(out[0], "==", RPC_TCP, "the operation knows the transport");
+	ok(out[4] == 0x7f000001 && out[5] == s->tcp_port,
+	    "the operation knows the asked address");
 	close(fd);
 	fd = stub_unix(s);
 	cmp_ok(stub_call(fd, true, STUB_WHO, NULL, 0, out, 6, &why), "==", 6,
-	    "a call over a unix socket");
-	cmp_ok(out[0], "==", RPC_UNIX, "is seen as one");
-	cmp_ok(out[2], "==", getuid(), "with the user at the other end");
+	    "a call over a unix socket is answered");
+	cmp_ok(out[0], "==", RPC_UNIX, "the operation knows the transport");
+	cmp_ok(out[2], "==", getuid(),
+	    "the operation knows the user at the other end");
 	close(fd);
 }
 
-/* ABUSE 5 and 4: the mark in single bytes; the call in single bytes. */
+/* Record mark and call are sent in single bytes. */
 static void
 test_pieces(const struct stub_server *s)
 {
@@ -78,18 +80,20 @@ test_pieces(const struct stub_server *s)
 	len = framed(11, STUB_NULL, 0);
 	for (i = 0; i < len; i++)
 		(void)send(fd, buf + i, 1, 0);
-	cmp_ok(reply_xid(fd), "==", 11, "a record sent byte by byte");
+	cmp_ok(reply_xid(fd), "==", 11,
+	    "a record sent byte by byte is answered");
 	len = framed(12, STUB_NULL, 0);
 	for (i = 4; i < len; i++) {
 		stub_mark(tiny, 1, i + 1 == len);
 		tiny[4] = buf[i];
 		(void)send(fd, tiny, 5, 0);
 	}
-	cmp_ok(reply_xid(fd), "==", 12, "a record in fragments of one byte");
+	cmp_ok(reply_xid(fd), "==", 12,
+	    "a record in fragments of one byte is answered");
 	close(fd);
 }
 
-/* ABUSE 7: 10,000 calls in one burst. */
+/* 10,000 calls in one burst. */
 static void
 test_burst(const struct stub_server *s)
 {
@@ -123,7 +127,7 @@ test_burst(const struct stub_server *s)
 	close(fd);
 }
 
-/* ABUSE 9 and 16. */
+/* Half-closed streams, trailing bytes, and messages that are not RPC. */
 static void
 test_ends(const struct stub_server *s)
 {
@@ -135,7 +139,7 @@ test_ends(const struct stub_server *s)
 	(void)send(fd, buf, framed(21, STUB_NULL, 0), 0);
 	shutdown(fd, SHUT_WR);
 	cmp_ok(reply_xid(fd), "==", 21, "a half-closed peer gets its reply");
-	cmp_ok(recv(fd, &byte, 1, 0), "==", 0, "and then the end");
+	cmp_ok(recv(fd, &byte, 1, 0), "==", 0, "the server closes afterwards");
 	close(fd);
 
 	fd = stub_tcp(s);
@@ -146,12 +150,13 @@ test_ends(const struct stub_server *s)
 	(void)send(fd, buf, sizeof(buf), 0);
 	for (len -= sizeof(buf) - 4; len > 0; len--)
 		(void)send(fd, "\xee", 1, len > 1 ? MSG_MORE : 0);
-	cmp_ok(reply_xid(fd), "==", 22, "trailing garbage changes nothing");
+	cmp_ok(reply_xid(fd), "==", 22, "trailing garbage is ignored");
 	close(fd);
 
 	fd = stub_tcp(s);
 	(void)send(fd, "\x80\0\0\4junk", 8, 0);
-	cmp_ok(recv(fd, &byte, 1, 0), "==", 0, "what is not RPC is cut off");
+	cmp_ok(recv(fd, &byte, 1, 0), "==", 0,
+	    "a message that is not RPC closes the connection");
 	close(fd);
 }
 
@@ -173,18 +178,18 @@ test_large(const struct stub_server *s)
 		data[i] = (uint32_t)i * 2654435761u;
 	n = 250001;
 	cmp_ok(stub_call(fd, true, STUB_ECHO, data, 4 * n, out, n, &why),
-	    "==", n, "a megabyte there and back");
+	    "==", n, "a megabyte is echoed");
 	for (i = 1; i < n && htonl(out[i]) == data[i];)
 		i++;
-	cmp_ok(i, "==", n, "and all of it the same");
+	cmp_ok(i, "==", n, "all its bytes are the same");
 	n = htonl(1040000);
 	cmp_ok(stub_call(fd, true, STUB_BYTES, &n, 4, out, 1, &why),
-	    "==", 260001, "a megabyte made in place");
+	    "==", 260001, "a megabyte made in place is sent");
 	free(out);
 	close(fd);
 }
 
-/* ABUSE 20, in small: noise, and calls with one byte wrong. */
+/* Random bytes, and calls with one wrong byte. */
 static void
 test_noise(const struct stub_server *s)
 {
@@ -206,7 +211,7 @@ test_noise(const struct stub_server *s)
 	}
 	fd = stub_tcp(s);
 	cmp_ok(stub_call(fd, true, STUB_NULL, NULL, 0, NULL, 0, &why), "==", 0,
-	    "after noise on 300 connections all is well");
+	    "calls are answered after noise on 300 connections");
 	close(fd);
 }
 
@@ -225,15 +230,16 @@ test_late(void)
 	(void)send(fd, buf, framed(1, STUB_WAIT, 0), 0);
 	stub_wait_for(1);
 	(void)send(fd, buf, framed(2, STUB_NULL, 0), 0);
-	cmp_ok(reply_xid(fd), "==", 2, "a call overtakes one that waits");
+	cmp_ok(reply_xid(fd), "==", 2, "a call overtakes a deferred one");
 	gone = stub_tcp(&s);
 	(void)send(gone, buf, framed(3, STUB_WAIT, 0), 0);
 	stub_wait_for(2);
 	close(gone);
 	stub_go(2);
-	cmp_ok(reply_xid(fd), "==", 1, "which is answered in the end");
+	cmp_ok(reply_xid(fd), "==", 1,
+	    "the deferred call is answered in the end");
 
-	/* More than threads and queue hold: the rest has to wait. */
+	/* More calls than threads and queue hold: the rest is not read yet. */
 	for (xid = 10, len = 0; xid < 42; xid++) {
 		uint8_t one[128];
 		size_t n;
@@ -248,12 +254,13 @@ test_late(void)
 	stub_go(32);
 	for (xid = 10, seen = 0; xid < 42; xid++)
 		seen |= UINT32_C(1) << ((reply_xid(fd) - 10) & 31);
-	cmp_ok(seen, "==", 0xffffffff, "no call is lost when threads are full");
+	cmp_ok(seen, "==", 0xffffffff,
+	    "no call is lost if threads and queue are full");
 	close(fd);
 	stub_stop(&s);
 }
 
-/* A UDP call while another client asks for megabytes as fast as it can. */
+/* A call over UDP while another client asks for megabytes without pause. */
 static void
 test_fairness(const struct stub_server *s)
 {

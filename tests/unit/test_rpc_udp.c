@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Datagrams: from the address asked, in batches, never more than is allowed.
- * Runs in a network of its own where that is possible, since limits do not
- * apply to loopback.
+ * Datagrams: replies come from the address that the client asked, in batches,
+ * and within the limits. The test uses its own network namespace if it can,
+ * since limits do not apply to loopback.
  * Runs in: tests.
  */
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@ static uint16_t port;
 static uint8_t msg[66000], in[66000];
 static int sends_fail, sends_error;
 
-/* Instead of libc's: the transport under test calls this one. */
+/* The transport under test calls this one instead of libc's. */
 int
 sendmmsg(int fd, struct mmsghdr *mm, unsigned int n, int flags)
 {
@@ -44,7 +44,7 @@ sendmmsg(int fd, struct mmsghdr *mm, unsigned int n, int flags)
 		errno = sends_error;
 		return -1;
 	}
-	/* A few at a time, as a full socket might. */
+	/* Sends three at a time, as a full socket may. */
 	return (int)syscall(SYS_sendmmsg, fd, mm, n > 3 ? 3 : n, flags);
 }
 
@@ -68,7 +68,7 @@ begin(const char *at)
 	udp = rpc_udp_new(base, server, fd, &limits);
 }
 
-/* A client socket, connected: it sees only replies from where it asked. */
+/* A connected client socket: it gets replies from the asked address only. */
 static int
 client(const char *to)
 {
@@ -85,7 +85,7 @@ client(const char *to)
 	return fd;
 }
 
-/* The next reply within a second; its length, or -1. */
+/* Waits a second for a reply. Returns its length, or -1. */
 static ssize_t
 reply(int fd)
 {
@@ -129,9 +129,10 @@ test_addresses(void)
 	for (i = 0; i < 3; i++) {
 		fd = client(v4[i]);
 		call(fd, 1, STUB_WHO, 0);
-		cmp_ok(reply(fd), "==", 48, "%s answers from there", v4[i]);
+		cmp_ok(reply(fd), "==", 48, "%s answers from that address",
+		    v4[i]);
 		cmp_ok(word(10), "==", ntohl(inet_addr(v4[i])),
-		    "and knows what was asked");
+		    "the operation knows the asked address");
 		close(fd);
 	}
 	rpc_udp_free(udp);
@@ -143,12 +144,13 @@ test_addresses(void)
 	fd = client("127.0.0.3");
 	call(fd, 1, STUB_WHO, 0);
 	cmp_ok(reply(fd), "==", 48, "127.0.0.3 answers on the same socket");
-	cmp_ok(word(10), "==", 0x7f000003, "as an IPv4 address");
+	cmp_ok(word(10), "==", 0x7f000003,
+	    "the operation sees an IPv4 address");
 	close(fd);
 	rpc_udp_free(udp);
 }
 
-/* ABUSE 18 and 19. */
+/* Datagrams that are empty, too long or not a call get no reply. */
 static void
 test_noise(void)
 {
@@ -170,8 +172,8 @@ test_noise(void)
 	msg[7] = RPC_REPLY;
 	(void)send(fd, msg, 40, 0);
 	call(fd, 5, STUB_NULL, 0);
-	cmp_ok(reply(fd), "==", 24, "a call after all kinds of noise");
-	cmp_ok(word(0), "==", 5, "gets the first reply");
+	cmp_ok(reply(fd), "==", 24, "a call after noise is answered");
+	cmp_ok(word(0), "==", 5, "its reply is the first: the noise got none");
 	close(fd);
 	rpc_udp_free(udp);
 }
@@ -189,7 +191,7 @@ test_batches(void)
 	for (i = bad = 0; i < 100; i++)
 		if (reply(fd) != 128 || word(0) != i)
 			bad++;
-	cmp_ok(bad, "==", 0, "100 datagrams at once");
+	cmp_ok(bad, "==", 0, "100 datagrams at once are answered");
 	for (i = 0; i < CLIENTS; i++)
 		many[i] = client("127.0.0.1");
 	for (i = 0; i < 4 * CLIENTS; i++)
@@ -201,14 +203,15 @@ test_batches(void)
 			bad++;
 		sends_fail = i < 8 ? 1 : 0;
 	}
-	cmp_ok(bad, "==", 0, "a full socket loses nothing");
+	cmp_ok(bad, "==", 0, "a full socket loses no reply");
 	for (i = 0; i < CLIENTS; i++)
 		close(many[i]);
 	call(fd, 1, STUB_NULL, 0);
 	call(fd, 2, STUB_NULL, 0);
 	sends_fail = 1;
 	sends_error = EPERM;
-	ok(reply(fd) == 24 && word(0) == 2, "what cannot be sent is skipped");
+	ok(reply(fd) == 24 && word(0) == 2,
+	    "a reply that cannot be sent is skipped");
 	close(fd);
 	rpc_udp_free(udp);
 }
@@ -225,15 +228,17 @@ test_late(void)
 	fd = client("127.0.0.1");
 	call(fd, 1, STUB_WAIT, 0);
 	call(fd, 2, STUB_NULL, 0);
-	ok(reply(fd) == 24 && word(0) == 2, "a call overtakes one that waits");
+	ok(reply(fd) == 24 && word(0) == 2, "a call overtakes a deferred one");
 	stub_go(1);
-	ok(reply(fd) == 28 && word(0) == 1, "which is answered in the end");
+	ok(reply(fd) == 28 && word(0) == 1,
+	    "the deferred call is answered in the end");
 	sends_error = EAGAIN;
 	for (i = 0; i < 3; i++) {
 		sends_fail = 2;
 		stub_go(1);
 		call(fd, 7, STUB_WAIT, 0);
-		ok(reply(fd) == 28, "also when the socket is full");
+		ok(reply(fd) == 28,
+		    "a deferred call is answered after the socket was full");
 	}
 	close(fd);
 	while (rpc_server_in_flight(server) > 0)
@@ -243,7 +248,7 @@ test_late(void)
 	rpc_pool_free(pool);
 }
 
-/* A network of our own with an address that is not loopback. */
+/* Makes a network namespace with an address that is not loopback. */
 static bool
 own_network(void)
 {
@@ -269,7 +274,7 @@ own_network(void)
 	return good;
 }
 
-/* A player without DHCP, and a reflector's favourite ports (ABUSE 19). */
+/* A player without DHCP, and ports that reflection attacks use. */
 static void
 test_odd_sources(void)
 {
@@ -313,13 +318,13 @@ test_amplification(void)
 	fd = client("192.0.2.1");
 	call(fd, 1, STUB_BYTES, 30);
 	ok(reply(fd) == 60 && word(5) == RPC_SUCCESS,
-	    "44 bytes may be answered with 60");
+	    "a call of 44 bytes may get a reply of 60");
 	call(fd, 1, STUB_BYTES, 40);
-	ok(reply(fd) == 24 && word(5) == RPC_SYSTEM_ERR, "but not with 72");
+	ok(reply(fd) == 24 && word(5) == RPC_SYSTEM_ERR, "but not of 72");
 	close(fd);
 	fd = client("127.0.0.1");
 	call(fd, 1, STUB_BYTES, 1000);
-	cmp_ok(reply(fd), "==", 1028, "loopback is trusted with more");
+	cmp_ok(reply(fd), "==", 1028, "loopback may get more");
 	close(fd);
 	rpc_udp_free(udp);
 	limits.amplification_percent = 0;
@@ -341,7 +346,8 @@ test_rate(void)
 	cmp_ok(reply(local), "==", 24, "another source is not limited");
 	for (n = 0; recv(fd, in, sizeof(in), MSG_DONTWAIT) > 0;)
 		n++;
-	ok(n >= 20 && n <= 40, "of 90 at once %u are answered", n);
+	ok(n >= 20 && n <= 40,
+	    "the rate is limited: of 90 calls at once %u are answered", n);
 	close(fd);
 	close(local);
 	rpc_udp_free(udp);

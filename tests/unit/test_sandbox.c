@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Every layer of the sandbox, tried from inside by children that enter it.
+ * Every layer of the sandbox, tested from inside by children that enter it.
  * Runs in: tests only, as root (skipped otherwise).
  */
 #include <sys/mman.h>
@@ -26,7 +26,7 @@
 #include "process/daemon.h"
 #include "tap.h"
 
-#define SQUASH 1000 /* lowest uid the policy lets through */
+#define SQUASH 1000 /* lowest uid that the policy permits */
 
 static char output[4096];
 static char secret[] = "/tmp/sandbox-test-XXXXXX"; /* 0600, root's */
@@ -69,7 +69,7 @@ enter(const struct sandbox_policy *p, bool strict)
 	sandbox_seal(&box);
 }
 
-/* Runs fn in a child: its exit status, or minus the signal that ended it. */
+/* Runs fn in a child. Returns its exit status, or minus its signal. */
 static int
 run(void (*fn)(void))
 {
@@ -235,7 +235,7 @@ try_bits(void)
 		_exit(2);
 	if (parent != SIGKILL)
 		_exit(3);
-	/* every lock closed: noroot, fix-up, keep caps, ambient */
+	/* all locked: noroot, fix-up, keep caps, ambient */
 	_exit((bits & 0xaa) == 0xaa && (bits & 1) == 1 ? 0 : 4);
 }
 
@@ -266,7 +266,7 @@ try_caps(void)
 	sandbox_begin(&box, &p, true);
 	daemon_drop(65534, 65534);
 	sandbox_enter(&box);
-	(void)prctl(PR_SET_DUMPABLE, 1); /* to read our own /proc */
+	(void)prctl(PR_SET_DUMPABLE, 1); /* to read its own /proc */
 	read_status("CapPrm", permitted, sizeof(permitted));
 	read_status("CapEff", effective, sizeof(effective));
 	read_status("CapBnd", bounding, sizeof(bounding));
@@ -333,23 +333,29 @@ static const struct {
 	int status;
 	const char *name;
 } cases[] = {
-	{ try_write, 0, "what the tables name is allowed" },
-	{ try_socket, -SIGSYS, "a call outside the tables kills" },
-	{ try_mmap_exec, -SIGSYS, "new code kills (mmap)" },
-	{ try_mprotect_exec, -SIGSYS, "new code kills (mprotect)" },
-	{ try_fsuid_good, 0, "setfsuid of an ordinary user is allowed" },
-	{ try_fsuid_root, -SIGSYS, "setfsuid(0) kills" },
-	{ try_fsuid_squashed, -SIGSYS, "setfsuid below the limit kills" },
-	{ try_fsuid_wrapped, -SIGSYS, "setfsuid(2^32) kills" },
-	{ try_fsuid_wrapped_user, -SIGSYS, "setfsuid(2^32 + user) kills" },
-	{ try_old_thread, -SIGSYS, "threads from before are filtered too" },
-	{ try_open, 0, "Landlock: no file without a path in the policy" },
-	{ try_landlock_below, 0, "Landlock: below a path, and only reading" },
+	{ try_write, 0, "calls in the tables are permitted" },
+	{ try_socket, -SIGSYS, "a call outside the tables kills the process" },
+	{ try_mmap_exec, -SIGSYS,
+	    "executable memory kills the process (mmap)" },
+	{ try_mprotect_exec, -SIGSYS,
+	    "executable memory kills the process (mprotect)" },
+	{ try_fsuid_good, 0, "setfsuid() of an ordinary user is permitted" },
+	{ try_fsuid_root, -SIGSYS, "setfsuid(0) kills the process" },
+	{ try_fsuid_squashed, -SIGSYS,
+	    "setfsuid() below the limit kills the process" },
+	{ try_fsuid_wrapped, -SIGSYS, "setfsuid(2^32) kills the process" },
+	{ try_fsuid_wrapped_user, -SIGSYS,
+	    "setfsuid(2^32 + user) kills the process" },
+	{ try_old_thread, -SIGSYS, "threads started before are filtered too" },
+	{ try_open, 0,
+	    "Landlock: no file is opened without a path in the policy" },
+	{ try_landlock_below, 0,
+	    "Landlock: files below a path of the policy are read only" },
 	{ try_bits, 0, "securebits locked, not dumpable, dies with parent" },
 	{ try_caps, 0, "capabilities and bounding set are the policy's" },
 	{ try_follow_fsuid, 0, "file capabilities follow the fsuid" },
-	{ try_strict, 1, "strict refuses when something is missing" },
-	{ try_lenient, 0, "without strict it goes on" },
+	{ try_strict, 1, "strict refuses to start if a layer is missing" },
+	{ try_lenient, 0, "the process goes on without strict" },
 };
 
 static void
@@ -378,11 +384,11 @@ main(void)
 	fd = mkstemp(secret);
 	close(fd);
 	test_tables();
-	cmp_ok(run(just_enter), "==", 0, "everything can be in force here");
+	cmp_ok(run(just_enter), "==", 0, "all layers can be entered here");
 	like(output,
 	    "sandbox: mounts=private chroot=/srv/x caps=setuid,setgid "
 	    "landlock=[0-9]+ seccomp=[0-9]+ net=closed",
-	    "the line at start");
+	    "one log line names all layers");
 	for (i = 0; i < nitems(cases); i++)
 		if (SANDBOX_SANITIZER && cases[i].status == -SIGSYS)
 			pass("%s: no filter beside a sanitizer", cases[i].name);

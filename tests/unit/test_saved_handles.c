@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles that clients hold survive an update: what version 1.0 made is what is
- * made today, byte for byte, and is accepted. The saved values were printed by
- * that version; a change of any of them breaks every mount there is.
+ * Handles of clients survive an update: the current version makes the same
+ * handles as version 1.0, byte for byte, and accepts them. That version printed
+ * the saved values. A change of any of them breaks existing mounts.
  * Runs in: test programs only.
  */
 #include <sys/mount.h>
@@ -35,7 +35,7 @@
 static const uint8_t key[FH_KEY_SIZE] = "the key of the saved handles, 32";
 static struct fh_keys keys;
 
-/* Which number an export has. */
+/* The export number of each line. */
 static const struct {
 	const char *line;
 	uint16_t id;
@@ -54,7 +54,7 @@ static const struct {
 	{ "/x *(fsid=5dd15c3e-8f5c-4f38-9f4f-0d2d2a5a4d11)", 54377 },
 };
 
-/* The number of what is mounted inside an export, and its handles. */
+/* The number of a submount, and its handles. */
 static const struct {
 	const char *path;
 	uint16_t id;
@@ -64,9 +64,9 @@ static const struct {
 	{ "/tmp/my disk", 47610 },
 };
 
-/* One handle: what it says, and its bytes under the key above. */
+/* A handle: its contents, and its bytes under the key above. */
 static const struct {
-	const char *path; /* of the export, or of what is mounted inside */
+	const char *path; /* of the export or submount */
 	uint16_t id;
 	enum fh_kind kind;
 	uint8_t type;
@@ -141,8 +141,8 @@ check_exports(void)
 		    &quiet);
 		if (ex == NULL)
 			BAIL_OUT("%s", exports[i].line);
-		cmp_ok(ex->list[0].id, "==", exports[i].id, "number of %s",
-		    exports[i].line);
+		cmp_ok(ex->list[0].id, "==", exports[i].id,
+		    "the export number of %s", exports[i].line);
 		exports_free(ex);
 	}
 }
@@ -163,7 +163,8 @@ check_handles(void)
 		plain.len = (uint8_t)from_hex(plain.inner, sizeof(plain.inner),
 		    handles[i].inner);
 		fh_seal(&fh, &plain, handles[i].path, &keys);
-		is(hex(fh.bytes, FH_SIZE), handles[i].handle, "handle %zu", i);
+		is(hex(fh.bytes, FH_SIZE), handles[i].handle,
+		    "the bytes of handle %zu", i);
 		memset(&saved, 0, sizeof(saved));
 		(void)from_hex(saved.bytes, FH_SIZE, handles[i].handle);
 		memset(&got, 0, sizeof(got));
@@ -173,10 +174,10 @@ check_handles(void)
 			got.export_id == plain.export_id &&
 			got.len == plain.len &&
 			memcmp(got.inner, plain.inner, got.len) == 0,
-		    "it is accepted and says the same");
+		    "the worker accepts it with the same contents");
 		ok(fh_check_broker(&saved, handles[i].path, &keys.broker,
 		       &got) == (plain.kind == FH_KERNEL),
-		    "the broker accepts it if it is the kernel's");
+		    "the broker accepts it if it is a kernel's handle");
 	}
 }
 
@@ -205,21 +206,21 @@ check_names(void)
 
 	for (i = 0; i < nitems(names); i++) {
 		walk(names[i].path, &id);
-		is(hex(id.bytes, FH_ID_SIZE), names[i].id, "identity of \"%s\"",
-		    names[i].path);
+		is(hex(id.bytes, FH_ID_SIZE), names[i].id,
+		    "the identity of \"%s\"", names[i].path);
 		fh_fs_from_id(&id, 5, false, &plain);
 		ok(plain.kind == FH_INODE && plain.len == FH_ID_SIZE &&
 			memcmp(plain.inner, id.bytes, FH_ID_SIZE) == 0,
-		    "all of it in a handle");
+		    "a handle holds all of it");
 		fh_fs_from_id(&id, 5, true, &plain);
 		ok(plain.kind == FH_PLAYER && plain.len == FH_PLAYER_ID,
-		    "48 bits of it for a player");
+		    "a player's handle holds 48 bits");
 		is(hex(plain.inner, FH_PLAYER_ID), names[i].brief,
-		    "which are these");
+		    "the bits are these");
 	}
 }
 
-/* What check tells two files with the same inode number apart: SipHash. */
+/* The check that distinguishes two files with one inode number: SipHash. */
 static void
 put_check(uint8_t *out, const void *data, size_t len)
 {
@@ -229,7 +230,7 @@ put_check(uint8_t *out, const void *data, size_t len)
 	(void)crypto_shorthash(out, data, len, hash_key);
 }
 
-/* Handles of a file that is there, beside what the kernel says of it. */
+/* Handles of an existing file, compared with the kernel's data. */
 static void
 check_file(void)
 {
@@ -259,14 +260,14 @@ check_file(void)
 		plain.kind == FH_KERNEL && plain.type == h.head.handle_type &&
 		plain.len == h.head.handle_bytes &&
 		memcmp(plain.inner, h.head.f_handle, plain.len) == 0,
-	    "by handle: the kernel's handle");
+	    "by handle: the handle holds the kernel's");
 	memcpy(want, &sx.stx_ino, 8);
 	put_check(want + 8, h.head.f_handle, h.head.handle_bytes);
 	ok(fh_fs_plain(&by_inode, fd, 3, false, 0, &plain) == 0 &&
 		plain.kind == FH_INODE && plain.len == sizeof(want),
-	    "by inode number");
+	    "by inode number: the handle is made");
 	cmp_mem(plain.inner, want, sizeof(want),
-	    "the number and a hash of the kernel's handle");
+	    "by inode number: the number and a hash of the kernel's handle");
 	if ((sx.stx_mask & STATX_BTIME) != 0) {
 		born.seconds = sx.stx_btime.tv_sec;
 		born.nanoseconds = sx.stx_btime.tv_nsec;
@@ -277,12 +278,13 @@ check_file(void)
 	    "FUSE: the number and a hash of the creation time");
 	put_check(want, want, sizeof(want));
 	(void)fh_fs_plain(&fuse, fd, 3, true, 0, &plain);
-	ok(plain.kind == FH_PLAYER, "for a player");
-	cmp_mem(plain.inner, want, FH_PLAYER_ID, "six bytes of a hash of both");
+	ok(plain.kind == FH_PLAYER, "for a player: the handle is made");
+	cmp_mem(plain.inner, want, FH_PLAYER_ID,
+	    "for a player: six bytes of a hash of both");
 	close(fd);
 }
 
-/* In a mount namespace of its own, so that the paths are always these. */
+/* Runs in its own mount namespace, so that the paths are always these. */
 static int
 submount_child(void)
 {
@@ -326,7 +328,7 @@ check_submounts(void)
 	if (pid == 0)
 		_exit(submount_child());
 	(void)waitpid(pid, &status, 0);
-	cmp_ok(status, "==", 0, "the numbers of what is mounted inside");
+	cmp_ok(status, "==", 0, "the numbers of submounts");
 	end_skip;
 }
 

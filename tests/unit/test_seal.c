@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What mountd's parent seals for its worker, and what it does not: the worker
- * may have been taken over.
+ * Which descriptors mountd's parent seals for its worker. The worker may be
+ * compromised, so the parent checks each.
  * Links: mountd
  * Runs in: test programs only.
  */
@@ -75,16 +75,17 @@ check_root(void)
 
 	seal_root(&sealed, &root, &ex->list[0], -1, &keys);
 	ok(!root.sealed[NAMES_BYTES] && sealed.conf == NULL,
-	    "a root that is not there is not sealed");
+	    "a missing root is not sealed");
 	seal_root(&sealed, &root, &ex->list[0], fd, &keys);
 	ok(root.sealed[NAMES_BYTES], "a root is sealed");
-	ok(!root.sealed[NAMES_UTF16LE], "not in a dialect nobody speaks");
+	ok(!root.sealed[NAMES_UTF16LE],
+	    "not for players if no entry of the export is for them");
 	ok(fh_check_worker(&root.fh[NAMES_BYTES], dir, &keys.worker, &plain),
-	    "with a good tag");
-	cmp_ok(plain.export_id, "==", 77, "and the number of the export");
+	    "its tag is valid");
+	cmp_ok(plain.export_id, "==", 77, "it has the number of the export");
 	ok(!fh_check_worker(&root.fh[NAMES_BYTES], "/other", &keys.worker,
 	       &plain),
-	    "which is good for this path only");
+	    "its tag is valid for this path only");
 	close(fd);
 }
 
@@ -109,29 +110,31 @@ check_descriptors(void)
 	struct mountd_seal endless = { .export_id = 77 };
 	int pair[2], fd;
 
-	ok(seals(&sealed, "sub", false, open_at("sub")), "a subdirectory");
-	ok(!seals(&sealed, "pipe", false, open_at("pipe")), "not a pipe");
+	ok(seals(&sealed, "sub", false, open_at("sub")),
+	    "a subdirectory is sealed");
+	ok(!seals(&sealed, "pipe", false, open_at("pipe")),
+	    "a fifo is not sealed");
 	ok(!seals(&sealed, "sub", true, open_at("sub")),
-	    "not in a dialect nobody speaks");
+	    "not for players if no entry of the export is for them");
 	ok(!seals(&sealed, "x", false, open("/proc/self", O_PATH)),
-	    "not what lies on another mount");
+	    "a file on another mount is not sealed");
 	ok(!seals(&sealed, "x", false, open("/dev/null", O_PATH)),
-	    "not a device");
+	    "a device is not sealed");
 	if (pipe(pair) == -1)
 		BAIL_OUT("no pipe");
-	ok(!seals(&sealed, "x", false, pair[0]), "not what is no file");
+	ok(!seals(&sealed, "x", false, pair[0]), "a pipe is not sealed");
 	close(pair[1]);
-	ok(!seals(&sealed, "x", false, -1), "not nothing");
+	ok(!seals(&sealed, "x", false, -1), "a bad descriptor is not sealed");
 	ok(!seals(NULL, "sub", false, open_at("sub")),
-	    "not for an export that is unknown");
+	    "no file is sealed for an unknown export");
 	memset(endless.below, 'x', sizeof(endless.below));
 	fd = open_at("sub");
 	ok(!seal_descriptor(&sealed, &endless, fd, &keys).good,
-	    "not with a path that has no end");
+	    "no file is sealed under a path without its NUL");
 	close(fd);
 }
 
-/* The handle of a directory by its name, as it was asked for below. */
+/* The handle, by name, of a directory that was asked for as below. */
 static struct fh
 named(const struct seal_export *s, const char *below, bool *good)
 {
@@ -146,7 +149,7 @@ named(const struct seal_export *s, const char *below, bool *good)
 	return answer.fh;
 }
 
-/* Another filesystem inside: its own number and path, names from its root. */
+/* A submount has its own number and path, and names start at its root. */
 static void
 check_inside(void)
 {
@@ -161,18 +164,20 @@ check_inside(void)
 	a = named(&s, "sub", &good);
 	ok(good && fh_check_worker(&a, sub.path, &keys.worker, &plain) &&
 		plain.export_id == 78,
-	    "what is mounted inside has a number and a path of its own");
+	    "a submount has its own number and path");
 	s.fs.naming = FH_BY_NAME;
 	alone = s;
 	alone.above = 0;
 	a = named(&s, "sub", &good);
 	b = named(&alone, "", &good);
-	ok(memcmp(&a, &b, sizeof(a)) == 0, "by name: its root is its root");
+	ok(memcmp(&a, &b, sizeof(a)) == 0,
+	    "by name: the root of a submount is a root");
 	a = named(&s, "sub/x/y", &good);
 	b = named(&alone, "x/y", &good);
-	ok(good && memcmp(&a, &b, sizeof(a)) == 0, "by name: from there on");
+	ok(good && memcmp(&a, &b, sizeof(a)) == 0,
+	    "by name: a path below it starts there");
 	(void)named(&s, "su", &good);
-	ok(!good, "not by a path that does not lead there");
+	ok(!good, "by name: a path that does not lead there is refused");
 	close(sub.root);
 }
 

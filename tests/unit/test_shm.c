@@ -20,12 +20,13 @@ main(void)
 	seen = fd == -1 ? NULL : shm_map(fd, 4096, false);
 	if (at == NULL || seen == NULL)
 		BAIL_OUT("no memory to share");
-	ok(at[4095] == 0, "memory to share is zeroed");
+	ok(at[4095] == 0, "shared memory is zeroed");
 	at[0] = 'x';
-	ok(seen[0] == 'x', "what is written in one place is read in another");
+	ok(seen[0] == 'x',
+	    "a write through one mapping is read through another");
 	ok(pipe(pair) == 0 && write(pair[1], "y", 1) == 1 &&
 		read(pair[0], seen, 1) == -1 && errno == EFAULT,
-	    "but not the other way round");
+	    "a read-only mapping cannot be written");
 	ok(ftruncate(fd, 0) == -1 && ftruncate(fd, 8192) == -1,
 	    "no process can change its size");
 	ok(shm_map(-1, 4096, true) == NULL, "a bad descriptor is an error");

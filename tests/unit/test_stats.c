@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters and their text.
+ * Counters, and the text that shows them.
  * Links: nfsd
  * Runs in: tests.
  */
@@ -30,7 +30,7 @@ main(void)
 	stats_set(&one, STATS_CONNECTIONS, 3);
 	stats_set(&two, STATS_CONNECTIONS, 4);
 	len = stats_text(both, 2, text, sizeof(text));
-	ok(len > 0 && strlen(text) == len, "text");
+	ok(len > 0 && strlen(text) == len, "the text is complete");
 	like(text, "calls_total\\{version=\"3\",procedure=\"READ\"\\} 2\n",
 	    "calls of all workers");
 	like(text, "errors_total\\{version=\"3\",procedure=\"READ\"\\} 1\n",
@@ -38,12 +38,13 @@ main(void)
 	like(text, "bytes_total\\{version=\"3\",procedure=\"READ\"\\} 4096\n",
 	    "bytes");
 	like(text, "procedure=\"READ\",le=\"4e-06\"\\} 1\n", "latency");
-	like(text, "procedure=\"READ\",le=\"\\+Inf\"\\} 2\n", "in all");
+	like(text, "procedure=\"READ\",le=\"\\+Inf\"\\} 2\n",
+	    "the last bucket has all calls");
 	like(text, "version=\"2\",procedure=\"GETATTR\"\\} 1\n", "version 2");
-	unlike(text, "COMMIT", "what was never called is not there");
-	like(text, "tern_nfsd_connections 7\n", "connections of all");
+	unlike(text, "COMMIT", "a procedure that was not called is left out");
+	like(text, "tern_nfsd_connections 7\n", "connections of all workers");
 	len = stats_text(both, 2, text, 100);
 	ok(len < 100 && text[len] == '\0', "a small buffer is not overrun");
-	ok(stats_print("/nonexistent") == 1, "-S without nfsd says so");
+	ok(stats_print("/nonexistent") == 1, "-S fails without nfsd");
 	done_testing();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The test library itself: what it counts as a failure and what it prints.
+ * The test library itself: which results it counts as failures.
  * Runs in: test program.
  */
 #include <stdlib.h>
@@ -27,7 +27,7 @@ main(void)
 	like("stale file handle", "^stale .*handle$", "regex matches");
 	unlike("fresh", "stale", "regex does not match");
 	pass("%s", "a name is a format");
-	skip(1, 1, "skipping counts as one test")
+	skip(1, 1, "a skip counts as one test")
 	{
 		fail("not reached");
 	}
@@ -36,7 +36,7 @@ main(void)
 	ok(0, "fails without harm");
 	end_todo;
 	dies_ok(abort(), "abort is death");
-	lives_ok((void)strlen("x"), "strlen is not");
+	lives_ok((void)strlen("x"), "a return is not");
 	dies_ok(exit(3), "a non-zero exit is death");
 	done_testing();
 }

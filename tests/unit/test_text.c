@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Octal escapes, both ways.
+ * Octal escapes: encoding and decoding.
  * Runs in: test program.
  */
 #include <stdint.h>
@@ -14,13 +14,13 @@ static const struct {
 	const char *in, *out, *what;
 } cases[] = {
 	{ "", "", "nothing" },
-	{ "/srv", "/srv", "nothing to undo" },
+	{ "/srv", "/srv", "text without escapes" },
 	{ "my\\040files", "my files", "a blank" },
 	{ "\\011\\012\\134", "\t\n\\", "tab, newline, backslash" },
-	{ "\\1340", "\\0", "what follows an escape is not part of it" },
+	{ "\\1340", "\\0", "a digit behind an escape is not part of it" },
 	{ "\\377", "\377", "the last byte" },
-	{ "\\400", "\\400", "no byte has this number" },
-	{ "\\04", "\\04", "two digits are none" },
+	{ "\\400", "\\400", "a number beyond a byte" },
+	{ "\\04", "\\04", "two digits are no escape" },
 	{ "\\", "\\", "a backslash at the end" },
 	{ "\\089", "\\089", "no octal digits" },
 };
@@ -45,7 +45,7 @@ main(void)
 		    !text_octal(escape + 1, strlen(escape + 1), &back) ||
 		    back != c;
 	}
-	cmp_ok(bad, "==", 0, "every byte comes back");
-	ok(!text_octal("1234", 2, &back), "no digit is read behind the end");
+	cmp_ok(bad, "==", 0, "every byte survives both conversions");
+	ok(!text_octal("1234", 2, &back), "no digit is read beyond the end");
 	done_testing();
 }

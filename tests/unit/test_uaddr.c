@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Netids and universal addresses (RFC 5665): what is one, what is not, and
- * under which address a client is told to find a service.
+ * Netids and universal addresses (RFC 5665): which are valid, and which address
+ * of a service a client gets.
  * Runs in: test program.
  */
 #include <sys/socket.h>
@@ -37,12 +37,14 @@ test_netids(void)
 	for (id = 0; id < NETID_COUNT; id++)
 		cmp_ok(uaddr_netid(text(netid_rows[id].name)), "==", id,
 		    "%s is a netid", netid_rows[id].name);
-	cmp_ok(uaddr_netid(text("")), "==", NETID_ANY, "no name means any");
-	cmp_ok(uaddr_netid(text("unix")), "==", NETID_LOCAL, "unix is local");
+	cmp_ok(uaddr_netid(text("")), "==", NETID_ANY,
+	    "an empty netid means any");
+	cmp_ok(uaddr_netid(text("unix")), "==", NETID_LOCAL,
+	    "the netid unix is local");
 	cmp_ok(uaddr_netid(text("tcp7")), "==", NETID_UNKNOWN,
-	    "refuses a netid nobody has");
+	    "refuses an unknown netid");
 	cmp_ok(uaddr_netid((struct slice){ (const uint8_t *)"tcp", 4 }),
-	    "==", NETID_UNKNOWN, "a netid with a NUL behind it is another");
+	    "==", NETID_UNKNOWN, "refuses a netid with a NUL at its end");
 	cmp_ok(uaddr_netid_of(AF_INET6, IPPROTO_UDP), "==", NETID_UDP6,
 	    "UDP over IPv6 is udp6");
 	cmp_ok(uaddr_netid_of(AF_INET, 132), "==", NETID_UNKNOWN,
@@ -64,7 +66,7 @@ test_good(void)
 	uaddr_parse(&u, text("10.1.2.3.8.1"));
 	cmp_ok(u.at.port, "==", 2049, "8.1 is port 2049");
 	uaddr_parse(&u, text(""));
-	cmp_ok(u.kind, "==", UADDR_NONE, "no text is no address");
+	cmp_ok(u.kind, "==", UADDR_NONE, "an empty text is no address");
 }
 
 static void
@@ -86,7 +88,8 @@ test_bad(void)
 		cmp_ok(u.kind, "==", UADDR_BAD, "refuses \"%s\"",
 		    strchr(bad[i], '\n') != NULL ? "newline" : bad[i]);
 	}
-	is(uaddr_print(&u, out), "", "what was refused prints as nothing");
+	is(uaddr_print(&u, out), "",
+	    "a refused address prints as an empty text");
 	uaddr_parse(&u, (struct slice){ (const uint8_t *)"1.2\0.3.4.1.1", 12 });
 	cmp_ok(u.kind, "==", UADDR_BAD, "refuses a NUL inside");
 	memset(longest, 'x', sizeof(longest));
@@ -117,14 +120,15 @@ test_merge(void)
 	ok(!uaddr_merge(&u, &v6), "IPv4 is not reached at an IPv6 address");
 	ok(uaddr_merge(&u, &v4), "a wildcard is reached everywhere");
 	is(uaddr_print(&u, out), "192.0.2.7.8.1",
-	    "a wildcard is told as the address that was asked");
-	ok(uaddr_is_host(&u, &v4), "and is that host now");
+	    "a wildcard becomes the address that the client asked");
+	ok(uaddr_is_host(&u, &v4), "it is that host then");
 	(void)addr_parse(&v4, "192.0.2.8");
-	ok(uaddr_merge(&u, &v4), "a bound address needs no merging");
-	is(uaddr_print(&u, out), "192.0.2.7.8.1", "and is told as it is");
+	ok(uaddr_merge(&u, &v4), "a bound address does not change");
+	is(uaddr_print(&u, out), "192.0.2.7.8.1", "a client gets it as it is");
 	uaddr_parse(&u, text("::.8.1"));
 	(void)uaddr_merge(&u, &v6);
-	is(uaddr_print(&u, out), "2001:db8::7.8.1", "the same for IPv6");
+	is(uaddr_print(&u, out), "2001:db8::7.8.1",
+	    "an IPv6 wildcard becomes the address that the client asked");
 	uaddr_parse(&u, text("/run/x"));
 	ok(uaddr_fits(&u, NETID_LOCAL), "a path fits local");
 	ok(uaddr_merge(&u, &v4), "a path is reached as it is");

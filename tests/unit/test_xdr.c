@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * XDR cursors: every type both ways, and every way to run out of bytes.
+ * XDR cursors: every type is encoded and decoded, and every overrun fails.
  * Runs in: tests.
  */
 #include <stdlib.h>
@@ -59,13 +59,16 @@ test_sticky(void)
 	uint8_t fixed[3] = { 9, 9, 9 };
 
 	ok(xdr_get_u32(&in) == 1, "a whole word is read");
-	ok(xdr_get_u32(&in) == 0 && in.failed, "a cut word fails as zero");
+	ok(xdr_get_u32(&in) == 0 && in.failed,
+	    "a truncated word fails and is zero");
 	ok(xdr_get_u64(&in) == 0, "after an error all numbers are zero");
-	ok(!xdr_get_bool(&in), "and booleans false");
-	ok(xdr_get_opaque(&in, 10).len == 0, "and strings empty");
-	ok(xdr_get_count(&in, 10, 1) == 0, "and arrays empty");
+	ok(!xdr_get_bool(&in), "after an error all booleans are false");
+	ok(xdr_get_opaque(&in, 10).len == 0,
+	    "after an error all strings are empty");
+	ok(xdr_get_count(&in, 10, 1) == 0,
+	    "after an error all arrays are empty");
 	xdr_get_fixed(&in, fixed, sizeof(fixed));
-	cmp_mem(fixed, "\0\0\0", 3, "and fixed bytes zero");
+	cmp_mem(fixed, "\0\0\0", 3, "after an error fixed bytes are zero");
 	ok(in.failed && in.left == 0, "the error stays");
 }
 
@@ -75,23 +78,25 @@ test_enums(void)
 	struct xdr_in in;
 
 	in = in_of("\0\0\0\2", 4);
-	ok(!xdr_get_bool(&in) && in.failed, "2 is no boolean");
+	ok(!xdr_get_bool(&in) && in.failed, "a boolean of 2 fails");
 	in = in_of("\0\0\0\4", 4);
-	ok(xdr_get_enum(&in, 5) == 4 && !in.failed, "the last enum is one");
+	ok(xdr_get_enum(&in, 5) == 4 && !in.failed,
+	    "the last value of an enum is valid");
 	in = in_of("\0\0\0\5", 4);
-	ok(xdr_get_enum(&in, 5) == 0 && in.failed, "the next is not");
+	ok(xdr_get_enum(&in, 5) == 0 && in.failed, "the next value fails");
 	in = in_of("\0\0\0\3abcd", 8);
-	ok(xdr_get_count(&in, 3, 1) == 3, "a count that fits");
+	ok(xdr_get_count(&in, 3, 1) == 3, "a count that fits is valid");
 	in = in_of("\0\0\0\3abcd", 8);
 	ok(xdr_get_count(&in, 3, 2) == 0 && in.failed,
-	    "a count whose elements cannot be there");
+	    "a count of more elements than bytes fails");
 	in = in_of("\xff\xff\xff\xff"
 		   "abcd",
 	    8);
 	ok(xdr_get_count(&in, UINT32_MAX, 4) == 0 && in.failed,
-	    "a count that would overflow a product");
+	    "a count whose product overflows fails");
 	in = in_of("\0\0\0\3abcd", 8);
-	ok(xdr_get_count(&in, 2, 1) == 0 && in.failed, "a count over its max");
+	ok(xdr_get_count(&in, 2, 1) == 0 && in.failed,
+	    "a count over its maximum fails");
 	in = in_of("\0\0\0\3", 4);
 	ok(xdr_get_count(&in, 3, 0) == 3, "elements of no size always fit");
 }
@@ -109,19 +114,20 @@ test_opaque_in(void)
 	ok(xdr_get_u32(&in) == 7, "dirty padding is skipped");
 	in = in_of("\0\0\0\5helloXY", 11);
 	ok(xdr_get_opaque(&in, 5).len == 0 && in.failed,
-	    "padding must be there");
+	    "missing padding fails");
 	in = in_of("\0\0\0\5helloXYZ", 12);
-	ok(xdr_get_opaque(&in, 4).len == 0 && in.failed, "longer than max");
+	ok(xdr_get_opaque(&in, 4).len == 0 && in.failed,
+	    "opaque over its maximum fails");
 	in = in_of("\xff\xff\xff\xfd", 4);
 	ok(xdr_get_opaque(&in, SIZE_MAX).len == 0 && in.failed,
-	    "a length that rounds up to nothing");
+	    "a length that wraps to 0 when rounded up fails");
 	in = in_of("\0\0\0\0", 4);
 	s = xdr_get_opaque(&in, 0);
-	ok(s.len == 0 && !in.failed, "empty opaque");
+	ok(s.len == 0 && !in.failed, "empty opaque is read");
 	in = in_of("helloXYZ", 8);
 	xdr_get_fixed(&in, fixed, 5);
-	cmp_mem(fixed, "hello", 5, "fixed opaque");
-	ok(in.left == 0, "with its padding");
+	cmp_mem(fixed, "hello", 5, "fixed opaque is read");
+	ok(in.left == 0, "its padding is skipped");
 	xdr_get_fixed(&in, fixed, 0);
 	ok(!in.failed, "no bytes can always be read");
 }
@@ -140,14 +146,15 @@ test_opaque_out(void)
 	ok(out.failed && out.len == 12, "a put beyond the end fails");
 	xdr_out_init(&out, buf, 11);
 	xdr_put_string(&out, "hello");
-	ok(out.failed && out.len == 0, "no room for padding: nothing written");
+	ok(out.failed && out.len == 0,
+	    "opaque without room for its padding is not written");
 	ok(xdr_out_left(&out) == 0, "after an error there is no room");
 	xdr_put_u64(&out, 1);
 	xdr_put_fixed(&out, "a", 1);
 	ok(out.len == 0, "after an error puts do nothing");
 	xdr_out_init(&out, buf, 3);
 	xdr_put_opaque(&out, NULL, 0);
-	ok(out.failed, "no room for the length");
+	ok(out.failed, "opaque without room for its length fails");
 	xdr_out_init(&out, buf, sizeof(buf));
 	xdr_put_opaque(&out, NULL, 0);
 	ok(!out.failed && out.len == 4, "empty opaque needs no data");
@@ -168,7 +175,7 @@ test_in_place(void)
 	buf[13] = buf[14] = buf[15] = 0xee;
 	xdr_put_opaque(&out, buf + 4, 9);
 	cmp_mem(buf, "\0\0\0\11in place\0\0\0\0", 16,
-	    "data that lies where it goes is not touched");
+	    "data that is in place is not moved");
 	memcpy(buf + 2, "overlap", 7);
 	xdr_out_init(&out, buf, sizeof(buf));
 	xdr_put_opaque(&out, buf + 2, 7);
@@ -176,7 +183,8 @@ test_in_place(void)
 	    "data under the length word is moved first");
 	memcpy(buf + 100, "behind", 6);
 	xdr_put_opaque(&out, buf + 100, 6);
-	cmp_mem(buf + 12, "\0\0\0\6behind\0\0", 12, "data behind is copied");
+	cmp_mem(buf + 12, "\0\0\0\6behind\0\0", 12,
+	    "data behind its place is copied");
 }
 
 static void
@@ -191,13 +199,14 @@ test_patch(void)
 	cmp_mem(buf, "\1\2\3\4\0\0\0\2", 8, "a word is overwritten");
 	xdr_patch_u32(&out, 5, 0xffffffff);
 	xdr_patch_u32(&out, 9, 0xffffffff);
-	cmp_mem(buf, "\1\2\3\4\0\0\0\2", 8, "never beyond what was written");
+	cmp_mem(buf, "\1\2\3\4\0\0\0\2", 8,
+	    "a word beyond the end is not overwritten");
 	xdr_put_u32(&out, 1);
 	xdr_patch_u32(&out, 0, 0);
-	cmp_mem(buf, "\1\2\3\4", 4, "and not after an error");
+	cmp_mem(buf, "\1\2\3\4", 4, "no word is overwritten after an error");
 }
 
-/* Every prefix of a message fails, none reads beyond its end. */
+/* Every prefix of a message fails without reading beyond its end. */
 static void
 test_prefixes(void)
 {
@@ -219,7 +228,7 @@ test_prefixes(void)
 			bad++;
 		free(copy);
 	}
-	ok(bad == 0, "every prefix fails, the whole does not");
+	ok(bad == 0, "every prefix fails, the whole message does not");
 }
 
 int

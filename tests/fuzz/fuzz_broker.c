@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any message to the broker: type, number of descriptors, payload; with the top
- * bit of the second byte the first handle is sealed, as a worker that was
- * taken over may have one. No crash, and no descriptor without an answer.
+ * Any message to the broker: type, number of descriptors, payload. If the top
+ * bit of the second byte is set, the first handle is sealed: a compromised
+ * worker may have one. The broker must not crash, nor pass a descriptor without
+ * an answer.
  * Links: nfsd
  * Runs in: fuzzers, and the replay of their corpora.
  */
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 static const struct fh_keys keys;
 static uint16_t export_id;
 
-/* Makes a good handle of what lies there. */
+/* Makes a valid handle of the bytes there. */
 static void
 seal(uint8_t *at, size_t left)
 {

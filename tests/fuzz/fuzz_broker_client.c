@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any answers of a broker to a worker's questions: the first byte chooses the
- * question and how many descriptors come along, the second the type of the
- * answer, the rest is the answer. What the client does not hand on it closes.
+ * Any answers of a broker to a worker's questions. The first byte chooses the
+ * question and the number of descriptors, the second the type of the answer,
+ * the rest is the answer. The client must close descriptors that it does not
+ * return.
  * Links: nfsd
  * Runs in: fuzzers, and the replay of their corpora.
  */
@@ -18,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
-/* The lowest number that is free: any leak moves it. */
+/* The lowest free descriptor: a leak changes it. */
 static int
 lowest(void)
 {
@@ -61,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (len < 2 || ipc_pair(pair) == -1)
 		return 0;
 	c = broker_client_new(pair[0], NULL);
-	/* the answer waits before the question is asked */
+	/* the answer is there before the question */
 	(void)ipc_send(pair[1], data[1] % (BROKER_TYPES + 1), data + 2, len - 2,
 	    fds, data[0] >> 5);
 	(void)shutdown(pair[1], SHUT_WR);

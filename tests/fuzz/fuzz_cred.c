@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Credentials: four bytes of flavor, the rest is the body. What is accepted
- * as AUTH_SYS can be written and read again, and is the same.
+ * Credentials: four bytes of flavor, the rest is the body. An accepted AUTH_SYS
+ * credential must be the same after encoding and decoding.
  * Runs in: fuzzers.
  */
 #include <stdlib.h>

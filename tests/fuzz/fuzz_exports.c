@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any text into the exports parser; what comes out must hold what exports.h
- * promises. Host names that begin with "h" have an address.
+ * Any text into the exports parser. The list must keep the promises of
+ * exports.h. Host names that begin with "h" have an address.
  * Runs in: fuzzers, and the replay of their corpora.
  */
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as a handle: refused, or exactly what fh_pack() makes of what they
- * say. Half of the inputs get right tags, so that more than the tag is tried.
+ * Any bytes as a handle: they are refused, or equal what fh_pack() makes of
+ * their contents. Half of the inputs get valid tags, so that the other fields
+ * are tested too.
  * Runs in: fuzzers, and the replay of their corpora.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The message pump with arbitrary frames: the first byte says how many
- * descriptors come along, the rest is the frame.
+ * The message pump with arbitrary frames. The first byte is the number of
+ * descriptors, the rest is the frame.
  * Runs in: fuzzers and their replay.
  */
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || ipc_pair(pair) == -1)
 		return 0;
-	/* as a frame of ours, and raw */
+	/* with a valid frame header, and raw */
 	(void)ipc_send(pair[0], data[0] & 3, data + 1, size - 1, fds,
 	    data[0] >> 5);
 	(void)send(pair[0], data + 1, size - 1, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any message into mountd's pipeline on a scratch directory: decoders,
- * decisions, the way below an export, the parent's seal, encoders. A handle
- * that is given away is one of an export and never that of a file beside them;
- * every reply keeps its limit and has the shape its RFC gives it.
+ * Any message into mountd's pipeline on a scratch directory: decoders, access
+ * decisions, the walk below an export, the parent's seal, encoders. A handle in
+ * a reply must be one of an export, never that of the file outside. Every reply
+ * must keep its limit and have the shape of its RFC.
  * Links: mountd
  * Runs in: fuzzers, and the replay of their corpora.
  */
@@ -55,7 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (server == NULL)
 		server = mount_fixture_new();
-	/* odd lengths come as datagrams with little room */
+	/* calls of odd length are datagrams with little room */
 	origin.peer.kind = len % 2 != 0 ? RPC_UDP : RPC_TCP;
 	origin.peer.max_reply = len % 2 != 0 ? REPLY_SMALL : sizeof(out);
 	if (rpc_serve(server, &origin, data, len, out, sizeof(out), &outlen) !=

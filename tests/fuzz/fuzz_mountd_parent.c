@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a taken-over worker may ask mountd's parent. The first byte chooses the
- * descriptor that comes along; the rest is the question, as long as its row has
- * it. A seal is given only for a file or directory on the export's own mount.
+ * Questions of a compromised worker to mountd's parent. The first byte chooses
+ * the descriptor; the rest is the question, in the size of its row. The parent
+ * must seal only a file or directory on the export's own mount.
  * Links: mountd
  * Runs in: fuzzers, and the replay of their corpora.
  */
@@ -20,7 +20,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static char inside[] = "/dev/shm/tern-seal.XXXXXX";
-/* The first two lie in the exports. */
+/* The first two are in the exports. */
 static const char *const files[] = { "/dev/shm", inside, "/proc/self",
 	"/dev/null" };
 #define INSIDE 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names: what can be converted comes back the same, both ways round; folded, a
- * name is the same as itself, and as another when that one is as it.
+ * Names. A name that can be converted must be the same after both conversions.
+ * Folding must be reflexive and symmetric.
  * Runs in: fuzzers.
  */
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* The two halves, as strings. */
+/* Compares the two halves of the input as names. */
 static void
 compare(const uint8_t *data, size_t len)
 {

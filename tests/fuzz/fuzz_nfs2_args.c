@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Arguments of every procedure of NFS version 2: the first byte chooses the
- * row, the rest is decoded. A name that was taken is one component.
+ * Arguments of every procedure of NFS version 2. The first byte chooses the
+ * row, the rest is decoded. An accepted name must be a single component.
  * Links: nfsd
  * Runs in: fuzzer, test program.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whole calls against a whole server on a scratch directory: each piece of the
- * input is how, procedure, length and arguments, where "\xfe" and a letter
- * stand for a good handle. Nothing outside of the exports may be read or
- * changed, every call is answered, and every reply keeps its limit and has the
- * shape its RFC gives it.
+ * Whole calls to a whole server on a scratch directory. Each piece of the input
+ * is how, procedure, length and arguments, where "\xfe" and a letter stand for
+ * a valid handle. The server must not read or change a file outside of the
+ * exports, and must answer every call. Every reply must keep its limit and have
+ * the shape of its RFC.
  * Links: nfsd
  * Runs in: fuzzer, test program.
  */
@@ -18,7 +18,7 @@
 #include "rpc/msg.h"
 #include "rpc/reply_cache.h"
 
-#define ROUNDS	    500 /* then the directory is made anew */
+#define ROUNDS	    500 /* before the directory is made again */
 #define CALL_MAX    8192 /* 255 bytes, and all of them handles */
 #define REPLY_SMALL 600
 
@@ -56,7 +56,7 @@ renew(void)
 		handles[i] = nfs_fixture_handle(fixture, names[i]);
 }
 
-/* Copies arguments, with handles where they are wanted. */
+/* Copies arguments and inserts handles. */
 static void
 put_args(struct xdr_out *x, const uint8_t *data, size_t len)
 {

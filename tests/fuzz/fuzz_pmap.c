@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whole calls to portmapd: the first byte chooses socket and transport, the rest
- * is the message. Every reply keeps its limit and has the shape its RFC gives
- * it. Links: portmapd
+ * Whole calls to portmapd. The first byte chooses socket and transport, the
+ * rest is the message. Every reply must keep its limit and have the shape of
+ * its RFC. Links: portmapd
  * Runs in: fuzzers and their replay.
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ set_up(void)
 	pmap_serve_self_local(&pm, "/run/rpcbind.sock");
 }
 
-/* What the reply to this call has to look like; NULL: an error. */
+/* The shape of a reply to this call. NULL: it must be an error. */
 static const struct reply_shape *
 shape_of(const uint8_t *call, size_t size)
 {

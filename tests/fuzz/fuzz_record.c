@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Record marking: the first byte cuts the rest into pieces. Whatever comes,
- * records stay below the maximum and memory below what has arrived.
+ * Record marking. The first byte divides the rest into pieces. Records must
+ * stay below the maximum, and memory below the bytes that have arrived.
  * Runs in: fuzzers.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Call and reply headers: one that is accepted lies inside its message.
+ * Call and reply headers. An accepted header must lie inside its message.
  * Runs in: fuzzers.
  */
 #include <stdlib.h>

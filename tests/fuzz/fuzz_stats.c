@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The memory a worker shares with nfsd's parent, which prints what is in it:
- * any bytes, repeated over the counters of two workers, give text of bounded
+ * The memory that a worker shares with nfsd's parent, which prints it. Any
+ * bytes, repeated over the counters of two workers, must give text of bounded
  * length.
  * Links: nfsd
  * Runs in: fuzzers, and the replay of their corpora.

@@ -3,7 +3,7 @@
  * Replays a corpus through a fuzz target without a fuzzer: linked to
  * fuzz_<target>.c it feeds every file of tests/fuzz/corpus/<target>/, and of
  * folders given as arguments, to LLVMFuzzerTestOneInput. One TAP line per
- * target; a crash is seen by prove.
+ * target; prove reports a crash.
  * Runs in: test program, in the top folder of the sources.
  */
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* The input is in memory of its own exact size, so ASan sees every overrun. */
+/* The input has memory of its exact size, so that ASan sees every overrun. */
 static void
 replay_file(const char *path)
 {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# What rpcinfo, the tool everybody has, sees of portmapd.
+# portmapd as rpcinfo sees it.
 . "${0%/*}/lib.sh"
 need rpcinfo rpcbind
 private "$@"
@@ -26,11 +26,11 @@ for t in udp tcp; do
 	is "$(rpcinfo -T $t 127.0.0.1 100000 | grep -c 'ready and waiting')" 3 \
 	    "rpcinfo -T $t finds the range of versions"
 	is "$(rpcinfo -T ${t}6 ::1 100000 | grep -c 'ready and waiting')" 3 \
-	    "rpcinfo -T ${t}6 too"
+	    "rpcinfo -T ${t}6 finds the range of versions"
 done
 is "$(rpcinfo -u 127.0.0.1 100000 | grep -c ready)" 3 'rpcinfo -u'
 is "$(rpcinfo -t 127.0.0.1 100000 | grep -c ready)" 3 'rpcinfo -t'
-check_not 'rpcinfo of a version nobody has' rpcinfo -u 127.0.0.1 100000 9
+check_not 'rpcinfo of an unknown version fails' rpcinfo -u 127.0.0.1 100000 9
 like "$(rpcinfo -l 127.0.0.1 100000 4)" 'inet/udp/clts +127.0.0.1.0.111' \
     'rpcinfo -l lists the addresses'
 like "$(rpcinfo -m 127.0.0.1)" 'RPCB_GETADDR .version 4. call statistics' \
@@ -47,11 +47,11 @@ like "$(on_host far rpcinfo fd77::1)" '100000 +4 +tcp6 +::.0.111' \
     2>"$T/mountd.log" &
 pid[one]=$!
 wait_for 5 grep -q registered "$T/mountd.log"
-like "$(listed 127.0.0.1)" '^100005 3 udp 20048$' 'a server that registered'
-like "$(rpcinfo 127.0.0.1)" '100005 +3 +tcp6 +::.78.80' 'also on IPv6'
+like "$(listed 127.0.0.1)" '^100005 3 udp 20048$' 'a registered server is listed'
+like "$(rpcinfo 127.0.0.1)" '100005 +3 +tcp6 +::.78.80' 'it is listed on IPv6'
 like "$(on_host far rpcinfo -l 10.77.0.1 100005 3)" \
     'inet/tcp/cots_ord +10.77.0.1.78.80' \
-    'each client is told the address it asked'
+    'each client gets the address that it asked'
 like "$(on_host far timeout 3 stdbuf -oL rpcinfo -b 100005 3 2>&1)" '^10.77.0.1.78.80' \
     'rpcinfo -b finds it by broadcast'
 if command -v nfs-ls >/dev/null; then
@@ -74,18 +74,18 @@ else
 fi
 kill "${pid[one]}"
 wait "${pid[one]}"
-is "$?" 0 'the server ends'
-unlike "$(listed 127.0.0.1)" '^100005 ' 'and is listed no more'
+is "$?" 0 'the server exits with status 0'
+unlike "$(listed 127.0.0.1)" '^100005 ' 'it is no longer listed'
 
-like "$(rpcinfo -p)" '100000 +2 +tcp +111' 'rpcinfo by the local socket'
+like "$(rpcinfo -p)" '100000 +2 +tcp +111' 'rpcinfo uses the local socket'
 is "$(pmap set /run/rpcbind.sock 200001 1)" true \
-    'a libtirpc program registers there'
+    'a libtirpc program registers through the local socket'
 like "$(rpcinfo 127.0.0.1)" '200001 +1 +udp +0.0.0.0.8.1 .* superuser' \
-    'and is listed after its connection has ended'
+    'it is listed after its connection has ended'
 check 'rpcinfo -d removes it' rpcinfo -d 200001 1
-unlike "$(rpcinfo 127.0.0.1)" '200001' 'and it is gone'
+unlike "$(rpcinfo 127.0.0.1)" '200001' 'it is no longer listed'
 as alice rpcinfo -d 100000 2 >/dev/null 2>&1
-like "$(listed 127.0.0.1)" '^100000 2 udp 111$' 'a user removes nothing'
+like "$(listed 127.0.0.1)" '^100000 2 udp 111$' 'a plain user removes no entry'
 
 if command -v rpc.statd >/dev/null; then
 	mkdir -p /run/sendsigs.omit.d "$T/statd/sm" "$T/statd/sm.bak"
@@ -95,12 +95,12 @@ if command -v rpc.statd >/dev/null; then
 	    >"$T/statd.log" 2>&1 &
 	pid[statd]=$!
 	at_end "kill ${pid[statd]}"
-	check 'rpc.statd registers by libtirpc' wait_for 5 registered 100024 1 tcp
+	check 'rpc.statd registers through libtirpc' wait_for 5 registered 100024 1 tcp
 	is "$(rpcinfo -T udp 127.0.0.1 100024 | grep -c ready)" 1 \
-	    'and is reached at the port it registered'
+	    'rpc.statd answers at the port it registered'
 	kill "${pid[statd]}"
 	wait "${pid[statd]}" 2>/dev/null
-	check 'and takes itself out when it ends' wait_for 5 \
+	check 'rpc.statd unregisters when it ends' wait_for 5 \
 	    sh -c '! rpcinfo -p 127.0.0.1 | grep -q 100024'
 else
 	skip 'no rpc.statd (package nfs-common)' 3

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Who may register what, how long it lasts, and what a restart does.
+# Which users may register which programs, how long an entry lasts, and what a
+# restart does.
 . "${0%/*}/lib.sh"
 need rpcinfo rpcbind python3 python3
 private "$@"
@@ -16,13 +17,13 @@ up() { wait_for 5 grep -q "$2" "$T/$1.log"; }
 mkdir -p "$T/run"
 "$registrant" "$sock" 100003 3 0.0.0.0:2049 '[::]:2049' 2>"$T/nfs.log" &
 pid[nfs]=$!
-disown # it will be killed; bash need not say so
+disown # bash must not report that it is killed
 at_end "kill ${pid[nfs]}"
-check 'a server that starts first waits' up nfs 'waiting for the portmapper'
+check 'a server that starts first waits for portmapd' up nfs 'waiting for the portmapper'
 start portmapd -o register=alice:200001 || bail 'portmapd did not start'
-check 'and is registered when portmapd comes' up nfs registered
-check 'as the table shows' registered 100003 3 udp
-is "$(grep -c . "$T/nfs.log")" 2 'with two lines in its log'
+check 'it registers when portmapd starts' up nfs registered
+check 'the table has its entry' registered 100003 3 udp
+is "$(grep -c . "$T/nfs.log")" 2 'it has logged two lines'
 
 # A restart of portmapd, also by kill -9.
 for signal in TERM KILL; do
@@ -32,8 +33,8 @@ for signal in TERM KILL; do
 	ok $? "registered again within a second of a restart by SIG$signal ($took)"
 done
 
-# Users. The uid is the kernel's word, the program is bound to it.
-is "$(pmap set "$sock" 100003 4)" true 'root registers anything'
+# Users. The uid is the kernel's, and rules bind programs to it.
+is "$(pmap set "$sock" 100003 4)" true 'root registers any program'
 is "$(PMAP_AS=_nfsd pmap set "$sock" 100003 4)" true \
     '_nfsd registers NFS'
 is "$(PMAP_AS=_mountd pmap set "$sock" 100005 3)" \
@@ -41,31 +42,31 @@ is "$(PMAP_AS=_mountd pmap set "$sock" 100005 3)" \
 is "$(PMAP_AS=_mountd pmap set "$sock" 100003 4)" \
     false 'case 25: _mountd does not register NFS'
 is "$(PMAP_AS=bob pmap set "$sock" 100005 3)" false \
-    'case 25: another user registers nothing'
+    'case 25: another user registers no program'
 is "$(PMAP_AS=alice pmap set "$sock" 200001 1)" true \
-    'a user registers what -o register says'
+    'a user registers the program of -o register'
 is "$(PMAP_AS=alice pmap set "$sock" 200002 1)" \
-    false 'and nothing else'
-is "$(pmap set "$sock" 100000 2)" false 'nobody registers the portmapper'
+    false 'that user registers no other program'
+is "$(pmap set "$sock" 100000 2)" false 'root does not register the portmapper'
 like "$(grep -c 'refused: permit it' "$T/portmapd.log")" '^[1-9]$' \
-    'refusals are in the log, not each of them'
+    'the log has some of the refusals, not all'
 
-# An entry lives as long as its connection.
+# An entry lasts as long as its connection.
 is "$(pmap set "$sock" 100003 3 udp 0.0.0.0.9.9)" false \
-    'case 27: a second server is refused while the first lives'
-is "$(pmap unset "$sock" 100003 3)" false 'and does not remove it'
+    'case 27: a second server is refused while the first runs'
+is "$(pmap unset "$sock" 100003 3)" false 'the second server does not remove its entry'
 took=$(pmap kill "${pid[nfs]}" 127.0.0.1 100003 3)
-ok $? "case 26: kill -9 of a server: its entry is gone at once ($took)"
+ok $? "case 26: kill -9 of a server removes its entry at once ($took)"
 "$registrant" "$sock" 100003 3 0.0.0.0:2050 2>"$T/nfs2.log" &
 pid[nfs2]=$!
 at_end "kill ${pid[nfs2]}"
 check 'case 27: the next server is accepted then' up nfs2 registered
 is "$(rpcinfo -p 127.0.0.1 | awk '$1 == 100003 && $3 == "udp" { print $4 }')" \
-    2050 'with its own port'
+    2050 'the entry has its own port'
 stop nfs2
-check_not 'a server that ends takes itself out' registered 100003 3 udp
+check_not 'a server that ends is unregistered' registered 100003 3 udp
 
-# The same client side against rpcbind itself.
+# The same client code with rpcbind itself.
 stop portmapd
 if command -v rpcbind >/dev/null; then
 	mkdir -p /run/rpcbind && chown _rpc /run/rpcbind 2>/dev/null
@@ -81,10 +82,10 @@ if command -v rpcbind >/dev/null; then
 	"$registrant" /run/rpcbind.sock 100003 3 0.0.0.0:2051 2>"$T/rb.log" &
 	pid[rb]=$!
 	at_end "kill ${pid[rb]}"
-	check 'takes the place of a dead predecessor' up rb registered
+	check 'replaces the entries of a killed predecessor' up rb registered
 	is "$(rpcinfo -p 127.0.0.1 |
 	    awk '$1 == 100003 && $3 == "tcp" { print $4 }')" 2051 \
-	    'with its own port'
+	    'the entry has its own port'
 	stop rb
 	check_not 'removes its entries at the end' registered 100003 3 tcp
 else

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Hostile and broken clients of portmapd: cases 22 to 31 of the abuse list.
+# Hostile and broken clients of portmapd: cases 22 to 31 of
+# tests/abuse/README.md.
 . "${0%/*}/lib.sh"
 need python3 python3 rpcinfo rpcbind
 private "$@"
@@ -25,7 +26,8 @@ before_memory=$(memory)
 before_descriptors=$(descriptors)
 before_lines=$(wc -l <"$T/portmapd.log")
 
-# asks DESCRIPTION PLACE COMMAND...: pmap_call.py there; shows what it measured.
+# asks DESCRIPTION PLACE COMMAND...: runs pmap_call.py there and shows its
+# figures.
 asks() {
 	local what=$1 where=$2 out rc
 	shift 2
@@ -35,32 +37,32 @@ asks() {
 }
 
 asks 'case 22: no UDP reply is longer than 1.5 times its call' far ratio 10.77.0.1
-asks 'case 22: the same over IPv6' far ratio fd77::1
-check 'case 22: DUMP over UDP from here is answered' sh -c \
+asks 'case 22: nor over IPv6' far ratio fd77::1
+check 'case 22: DUMP over UDP from loopback is answered' sh -c \
     'rpcinfo -T udp 127.0.0.1 100000 && rpcinfo -p 127.0.0.1'
-asks 'case 23: CALLIT, BCAST and INDIRECT' far callit 10.77.0.1 100003 3
+asks 'case 23: CALLIT, BCAST and INDIRECT are not forwarded' far callit 10.77.0.1 100003 3
 is "$(ss -Htunap 2>/dev/null | grep -c "pid=${pid[portmapd]}.*ESTAB")" 0 \
-    'case 23: portmapd has connected to nobody'
-asks 'case 24: SET and UNSET by the network' far set-net 10.77.0.1
-asks 'case 24: also from loopback and a low port' pmap set-net 127.0.0.1
-asks 'case 24: also over ::1' pmap set-net ::1
+    'case 23: portmapd has made no connection'
+asks 'case 24: SET and UNSET over the network are refused' far set-net 10.77.0.1
+asks 'case 24: they are refused from loopback and a low port' pmap set-net 127.0.0.1
+asks 'case 24: they are refused over ::1' pmap set-net ::1
 check 'case 24: the table is unchanged' registered 100003 3 udp
-check_not 'case 24: and nothing was added' registered 100003 4 udp
-asks 'case 28: strings of 10^8 and more bytes, 2000 times' far strings 10.77.0.1
+check_not 'case 24: no entry was added' registered 100003 4 udp
+asks 'case 28: 2000 strings of 10^8 and more bytes are refused' far strings 10.77.0.1
 is "$(pmap many "$sock" 100000)" $((1024 - 16)) \
     'case 29: 100,000 registrations are capped'
-check 'case 29: they are gone with their connection' sh -c \
+check 'case 29: they end with their connection' sh -c \
     'test "$(rpcinfo 127.0.0.1 | grep -c " 300[0-9][0-9][0-9] ")" = 0'
 asks 'case 31: malformed netids and addresses get an empty answer' far \
     malformed 10.77.0.1
 
-# Two addresses on one machine: each answers for itself.
+# Two addresses of one machine: a reply comes from the asked one.
 for a in 10.77.0.1 10.77.0.3 fd77::1; do
-	asks "the reply comes from $a, which was asked" far source $a
+	asks "the reply comes from $a, the asked address" far source $a
 done
 
-asks 'one sender gets at most its rate over UDP' far rate 10.77.0.1 2000
-asks 'and this machine has none' pmap rate 127.0.0.1 100000
+asks 'the rate of a sender over UDP is limited' far rate 10.77.0.1 2000
+asks 'the rate of this machine is not' pmap rate 127.0.0.1 100000
 
 # A thousand senders at once, with forged addresses.
 far flood 10.77.0.1 4 >"$T/flood" 2>&1 &
@@ -75,12 +77,12 @@ coproc { PMAP_AS=bob pmap hold "$sock" 400; }
 read -r held <&"${COPROC[0]}"
 diag "bob holds $held connections to the registration socket"
 is "$(pmap set "$sock" 200005 1)" true \
-    'a user who opens many connections keeps nobody from registering'
+    'others register while a user holds many connections'
 eval "exec ${COPROC[1]}>&-"
 
 check 'portmapd still runs' alive portmapd
-check 'and knows what was registered' registered 100003 3 tcp
-check 'its descriptors are back' wait_for 5 sh -c \
+check 'portmapd still has its entries' registered 100003 3 tcp
+check 'portmapd has closed its descriptors' wait_for 5 sh -c \
     "test \$(ls /proc/${pid[portmapd]}/fd | wc -l) -le $before_descriptors"
 grown=$(($(memory) - before_memory))
 if sanitized; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # mountd as its clients see it: showmount, rpcinfo and libnfs from several
-# addresses, UDP and TCP, IPv4 and IPv6; what it reveals and to whom.
+# addresses, UDP and TCP, IPv4 and IPv6; what it reveals to which client.
 . "${0%/*}/lib.sh"
 private "$@"
 need showmount nfs-common rpcinfo rpcbind python3 python3
@@ -39,70 +39,70 @@ for v in 1 2 3; do
 done
 
 out=$(on_host near showmount --no-headers -e 10.1.0.1)
-like "$out" "^$T/srv/home +10.1.0.0/24\$" 'near sees its home'
-like "$out" "^$T/srv/media +\*\$" 'near sees the media'
-unlike "$out" other 'near does not see what is not for it'
+like "$out" "^$T/srv/home +10.1.0.0/24\$" 'showmount -e: near sees its export'
+like "$out" "^$T/srv/media +\*\$" 'showmount -e: near sees the export to all'
+unlike "$out" other 'showmount -e: near does not see the export to far'
 out=$(on_host far showmount --no-headers -e 10.2.0.1)
-unlike "$out" home 'far does not see the home'
-like "$out" "^$T/srv/other +10.2.0.2\$" 'far sees its own'
+unlike "$out" home 'showmount -e: far does not see the export to near'
+like "$out" "^$T/srv/other +10.2.0.2\$" 'showmount -e: far sees its export'
 out=$(on_host near showmount --no-headers -e fd00:1::1)
-like "$out" "^$T/srv/home +fd00:1::/64\$" 'over IPv6 the other entry decides'
+like "$out" "^$T/srv/home +fd00:1::/64\$" 'showmount -e over IPv6: the entry for IPv6 decides'
 
 for t in udp tcp; do
 	for a in 10.1.0.1 fd00:1::1; do
 		like "$(call near $a $t 3 1 "$T/srv/home" 900)" '^00000000' \
-		    "MNT of an export over $t to $a"
+		    "MNT of an export over $t to $a succeeds"
 		like "$(call near $a $t 3 1 "$T/srv/media/deep")" '^00000000' \
-		    "MNT below an export over $t to $a"
+		    "MNT below an export over $t to $a succeeds"
 		is "$(call near $a $t 3 1 "$T/srv/home" 40112)" 0000000d \
 		    "a high port is refused over $t to $a"
 		is "$(call near $a $t 1 1 "$T/srv/other" 900)" 0000000d \
-		    "somebody else's export is refused over $t to $a"
+		    "an export to another client is refused over $t to $a"
 	done
 done
 is "$(call near 10.1.0.1 udp 3 1 "$T/srv/none" 901)" 0000000d \
-    'what is not exported is refused with the same status'
+    'a path that is not exported is refused with the same status'
 like "$(cat "$T/mountd.log")" \
     "refused MNT $T/srv/home from 10.1.0.2:40112: port 40112 is not below 1024 \(add \"insecure\"\)" \
-    'the log says that the port is the reason'
+    'the log names the port as the reason'
 like "$(cat "$T/mountd.log")" \
     "refused MNT $T/srv/other from 10.1.0.2:900: line 3 allows 10.2.0.2" \
-    'the log says who would have been allowed'
+    'the log names the clients that are permitted'
 
 out=$(on_host near showmount --no-headers -a 10.1.0.1)
-like "$out" "^10.1.0.2:$T/srv/home\$" 'showmount -a: its own mounts'
-unlike "$out" fd00 'and not those of others'
+like "$out" "^10.1.0.2:$T/srv/home\$" 'showmount -a: near sees its own mounts'
+unlike "$out" fd00 'showmount -a: near does not see those of others'
 out=$(on_host near showmount --no-headers -d 10.1.0.1)
-like "$out" "^$T/srv/media/deep\$" 'showmount -d: directories'
+like "$out" "^$T/srv/media/deep\$" 'showmount -d: near sees its directories'
 is "$(on_host far showmount --no-headers -a 10.2.0.1)" '' \
-    'far has mounted nothing'
+    'showmount -a: far has no mounts'
 call far 10.2.0.1 udp 3 4 >/dev/null
 like "$(on_host near showmount --no-headers -a 10.1.0.1)" home \
     'UMNTALL of another host changes nothing'
 call near 10.1.0.1 udp 3 3 "$T/srv/home" >/dev/null
 unlike "$(on_host near showmount --no-headers -a 10.1.0.1)" 'home$' \
-    'UMNT takes its entry out'
+    'UMNT removes the entry of its path'
 
 if command -v nfs-ls >/dev/null; then
 	out=$(on_host near nfs-ls -D nfs://10.1.0.1 2>&1)
 	like "$out" "$T/srv/home" 'libnfs lists the exports'
-	unlike "$out" other 'and only those for it'
+	unlike "$out" other 'libnfs lists no others'
 else
 	skip 'no nfs-ls (package libnfs-utils)' 2
 fi
 
 check 'mountd stops with status 0' stop mountd
-check_not 'and is not registered any more' registered 100005 3 tcp
+check_not 'mountd is no longer registered' registered 100005 3 tcp
 start mountd -p 20048 -o export-all -o dump-all || bail "no second start"
-is "$(port_of mountd udp)" 20048 '-p pins the port'
+is "$(port_of mountd udp)" 20048 '-p sets the port'
 wait_for 10 registered 100005 3 tcp
 out=$(on_host far showmount --no-headers -e 10.2.0.1)
 like "$out" "^$T/srv/home +10.1.0.0/24,fd00:1::/64\$" \
     'export-all shows all exports and clients'
 is "$(on_host near showmount --no-headers -a 10.1.0.1)" '' \
-    'the mount list begins anew'
+    'the mount list is empty after a restart'
 call near 10.1.0.1 udp 3 1 "$T/srv/media/deep" >/dev/null
 out=$(on_host far showmount --no-headers -a 10.2.0.1)
 like "$out" "^10.1.0.2:$T/srv/media/deep\$" 'dump-all shows all mounts'
-[ -n "$port" ] && ok 0 "the kernel chose port $port before"
+[ -n "$port" ] && ok 0 "without -p the kernel chose port $port"
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# mountd and its configuration: checking, explaining, reloading, paths that
-# are not there, restarts of the portmapper and of the worker.
+# mountd and its configuration: checking, explaining, reloading, missing paths,
+# restarts of the portmapper and of the worker.
 . "${0%/*}/lib.sh"
 private "$@"
 need showmount nfs-common rpcinfo rpcbind python3 python3
@@ -11,7 +11,7 @@ mountd=$O/mountd/mountd
 call() { "$top/tests/lib/mount_call.py" 127.0.0.1 udp "$@"; }
 log() { cat "$T/mountd.log"; }
 logged() { grep -Eq -- "$1" "$T/mountd.log"; }
-# reload PATTERN: SIGHUP, until a new line of the log matches.
+# reload PATTERN: sends SIGHUP and waits for a new log line that matches.
 reload() {
 	local before
 	before=$(wc -l <"$T/mountd.log")
@@ -27,61 +27,61 @@ exports "/srv/x 10.0.0.0/8(rw,all-squash) *(ro)
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is $? 1 '-n: status 1 for a bad file'
 like "$out" "^$T/exports:1:22: unknown option \"all-squash\" \(did you mean \"all_squash\"\?\)\$" \
-    'file, line, column and the nearest spelling'
-like "$out" "^$T/exports:2:8: .*netgroups are not supported" 'all errors'
+    '-n: file, line, column and the nearest spelling'
+like "$out" "^$T/exports:2:8: .*netgroups are not supported" '-n: all errors'
 exports "$T 10.0.0.5(rw)"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
-is "$?:$out" 0: '-n: status 0 and silence for a good file'
+is "$?:$out" 0: '-n: status 0 and no output for a correct file'
 exports "$T 10.0.0.5(rw)
 $T/missing 10.0.0.5(rw)"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is "$?:$out" "0:$T/exports:2:1: warning: \"$T/missing\" does not exist: not served until it does and exports are reloaded" \
-    '-n: a path that is not there'
+    '-n: a warning for a missing path'
 exports "/srv/x 10.0.0.0/8(rw) 10.0.0.5(ro,all_squash,anonuid=99)
 /srv/m *(ro,insecure,names=utf16le,alias=/C/)
 /srv/y 192.168.1.0/24"
 out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5:912 2>&1)
 like "$out" '^/srv/x: granted: line 1 allows 10.0.0.5; read-only; all users become 99:65534; port below 1024$' \
-    '-x: the line that decides, the rights, the user'
-like "$out" '^/srv/y: refused: line 3 allows 192.168.1.0/24$' '-x: why not'
+    '-x: the deciding line, the rights, the user'
+like "$out" '^/srv/y: refused: line 3 allows 192.168.1.0/24$' '-x: the reason of a refusal'
 like "$out" '^/srv/m \(names=utf16le\): granted: .*; also as /C/$' \
-    '-x: the names a player uses'
+    '-x: the names for players'
 out=$("$mountd" -n -f "$T/exports" -x 10.1.1.1:40112 /srv/x/sub 2>"$T/err")
 is "$out" 'client 10.1.1.1:40112
 /srv/x/sub: refused: port 40112 is not below 1024 (add "insecure"); read and write; root becomes 65534:65534; port below 1024; inside export /srv/x' \
-    '-x: one path, one port'
+    '-x: one path and one port'
 out=$("$mountd" -n -f "$T/exports" -x '[::1]:5' /etc 2>&1)
-like "$out" '^/etc: refused: not exported$' '-x: IPv6, not exported'
-check_not '-x: not an address' "$mountd" -n -f "$T/exports" -x nowhere
-check_not '-x without -n' "$mountd" -f "$T/exports" -x 10.0.0.5
+like "$out" '^/etc: refused: not exported$' '-x: an IPv6 address, a path that is not exported'
+check_not '-x: a malformed address is refused' "$mountd" -n -f "$T/exports" -x nowhere
+check_not '-x without -n is refused' "$mountd" -f "$T/exports" -x 10.0.0.5
 chmod 666 "$T/exports"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is "$?:$out" "1:$T/exports: others can write it (chmod go-w)" \
-    'a file others can write is refused'
+    '-n: a file that others can write is refused'
 chmod 644 "$T/exports"
 
 sed 's,^#/,/,' "$top/etc/exports.sample" >"$T/exports"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
-is "$?:$(grep -v 'does not exist' <<<"$out")" 0: 'every example of the sample file is good'
+is "$?:$(grep -v 'does not exist' <<<"$out")" 0: '-n: every example of the sample file is correct'
 sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/p' "$top/man/tern-exports.5" |
     sed 's/\\e$/\\/' | grep -A1 '^/' | grep -Ev '^(\.|--)' >"$T/exports"
 out=$("$mountd" -n -f "$T/exports" 2>&1 | grep -v warning)
-is "$(grep -c ^/ "$T/exports"):$out" 8: 'and of the manual page'
+is "$(grep -c ^/ "$T/exports"):$out" 8: '-n: every example of the manual page is correct'
 
-# ---- nothing to export, in the wrong order
+# ---- no exports, and daemons started in the wrong order
 
 rm "$T/exports"
 start mountd -p 20048 || bail "mountd did not start"
 export MOUNT_PORT=20048
-check 'no file: said' logged "$T/exports: warning: no such file: nothing is exported"
-is "$(call 1 5)" 00000000 'EXPORT: an empty list is a single zero word'
-check 'waits for the portmapper, and serves meanwhile' \
+check 'a missing exports file is logged' logged "$T/exports: warning: no such file: nothing is exported"
+is "$(call 1 5)" 00000000 'EXPORT: an empty list is a single zero'
+check 'mountd serves while it waits for the portmapper' \
     wait_for 5 logged 'waiting for the portmapper'
 start portmapd || bail "portmapd did not start"
-check 'registers when the portmapper appears' wait_for 10 registered 100005 3 tcp
+check 'mountd registers when the portmapper starts' wait_for 10 registered 100005 3 tcp
 stop portmapd KILL
 start portmapd || bail "portmapd did not start"
-check 'registers again when it was killed' wait_for 10 registered 100005 1 udp
+check 'mountd registers again after the portmapper was killed' wait_for 10 registered 100005 1 udp
 
 # ---- reload
 
@@ -90,41 +90,41 @@ exports "$T/srv/a 127.0.0.1(rw,insecure)
 $T/srv/late 127.0.0.1(insecure)"
 parent=${pid[mountd]}
 worker=$(pgrep -P "$parent")
-check 'SIGHUP is answered' reload "exports: added $T/srv/a\$"
-check 'what is not there is named' logged "$T/srv/late"
+check 'SIGHUP reloads exports' reload "exports: added $T/srv/a\$"
+check 'a missing path is logged' logged "$T/srv/late"
 like "$(call 3 1 "$T/srv/a")" ^00000000 'a new export is served at once'
-like "$(call 3 1 "$T/srv/a/in")" ^00000000 'and what is below it'
-is "$(call 3 1 "$T/srv/late")" 00000002 'the missing one is not'
+like "$(call 3 1 "$T/srv/a/in")" ^00000000 'a directory below it is served'
+is "$(call 3 1 "$T/srv/late")" 00000002 'the missing path gets NOENT'
 a=$(call 3 1 "$T/srv/a")
 mkdir "$T/srv/late"
-check 'reload after it was made' reload 'exports: nothing changed'
-like "$(call 3 1 "$T/srv/late")" ^00000000 'now it is served'
+check 'SIGHUP after it was made' reload 'exports: nothing changed'
+like "$(call 3 1 "$T/srv/late")" ^00000000 'it is served then'
 
 exports "$T/srv/a 127.0.0.1(rw,insecure)
 $T/srv/b 127.0.0.1(bogus)"
-check 'a broken file: the reason' reload "$T/exports:2:.* unknown option \"bogus\""
-check 'and that the old exports stay' wait_for 5 logged 'not reloaded, the old ones stay active'
-like "$(call 3 1 "$T/srv/late")" ^00000000 'they do'
-is "$(call 3 1 "$T/srv/b")" 0000000d 'nothing of the broken file is in force'
+check 'a file with errors: the reason is logged' reload "$T/exports:2:.* unknown option \"bogus\""
+check 'a file with errors: the log says that old exports stay' wait_for 5 logged 'not reloaded, the old ones stay active'
+like "$(call 3 1 "$T/srv/late")" ^00000000 'the old exports are served'
+is "$(call 3 1 "$T/srv/b")" 0000000d 'nothing of the wrong file is served'
 
 exports "# reordered, edited
 $T/srv/b 127.0.0.1(insecure)
 $T/srv/a 127.0.0.1(ro,insecure)"
-check 'a third reload' reload "exports: added $T/srv/b\$"
-check 'says what is gone' logged "exports: removed $T/srv/late\$"
-check 'says what changed' logged "exports: changed $T/srv/a\$"
-is "$(call 3 1 "$T/srv/late")" 0000000d 'what is gone is refused'
-is "$(call 3 1 "$T/srv/a")" "$a" 'the handle is the same after all edits'
+check 'a reload logs added exports' reload "exports: added $T/srv/b\$"
+check 'a reload logs removed exports' logged "exports: removed $T/srv/late\$"
+check 'a reload logs changed exports' logged "exports: changed $T/srv/a\$"
+is "$(call 3 1 "$T/srv/late")" 0000000d 'a removed export is refused'
+is "$(call 3 1 "$T/srv/a")" "$a" 'the handle of an export is the same after all edits'
 is "$(pgrep -P "$parent")" "$worker" 'the worker has not been restarted'
 
 # ---- the worker dies
 
 kill -KILL "$worker"
 check 'a killed worker is replaced' wait_for 10 logged 'worker: serving again'
-is "$(call 3 1 "$T/srv/a")" "$a" 'and gives the same handles'
+is "$(call 3 1 "$T/srv/a")" "$a" 'the new worker gives the same handles'
 kill -USR1 "$parent"
 check 'SIGUSR1 writes statistics' wait_for 5 logged 'statistics: 2 exports'
 stop mountd KILL
 start_again mountd -p 20048 || bail "mountd did not start"
-is "$(call 3 1 "$T/srv/a")" "$a" 'the same handle after a restart of mountd'
+is "$(call 3 1 "$T/srv/a")" "$a" 'a restart of mountd gives the same handles'
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# The processes of mountd: titles, what the worker can do and see, and the
-# ways below an export: links, permissions, other filesystems, nested exports.
+# The processes of mountd: titles, what the worker can do and see. Paths below
+# an export: links, permissions, other filesystems, nested exports.
 . "${0%/*}/lib.sh"
 private "$@"
 need python3 python3
@@ -29,35 +29,35 @@ start mountd -R -p 20048 || bail "mountd did not start"
 mnt() { call 3 1 "$1" | cut -c1-8; }
 
 mnt "hex:2f$(hex $'a\n%n%s\033[2J')" >/dev/null
-is "$(mnt "$s/x")" 00000000 'an export'
-is "$(mnt "$s/tmp")" 00000000 'an export on another filesystem'
-is "$(mnt "$s/x/nested")" 00000000 'a nested export'
-is "$(mnt "$s/x/nested/in")" 00000000 'below a nested export'
-is "$(mnt "$s/x/open/deep")" 00000000 'a subdirectory'
-is "$(mnt "$s/x/open/file")" 00000000 'a file'
-is "$(mnt "$s/tmp/in")" 00000000 'a subdirectory on the other filesystem'
-is "$(mnt "$s/x/link")" 0000000d 'a symbolic link inside'
-is "$(mnt "$s/x/link/deep")" 0000000d 'a path through a symbolic link'
-is "$(mnt "$s/x/out")" 0000000d 'a symbolic link out of the export'
-is "$(mnt "$s/x/open/../open")" 0000000d 'a path with ..'
-is "$(mnt "$s/x/../../secret")" 0000000d 'a path out of the export'
-is "$(mnt "$s/x/closed/in")" 0000000d 'where the user of mountd cannot go'
-is "$(mnt "$s/x/pipe")" 0000000d 'a pipe'
-is "$(mnt "$s/x/none")" 00000002 'what is not there'
-is "$(mnt "$s/x/open/file/more")" 00000014 'below a file'
+is "$(mnt "$s/x")" 00000000 'an export is mounted'
+is "$(mnt "$s/tmp")" 00000000 'an export on another filesystem is mounted'
+is "$(mnt "$s/x/nested")" 00000000 'a nested export is mounted'
+is "$(mnt "$s/x/nested/in")" 00000000 'a directory below a nested export is mounted'
+is "$(mnt "$s/x/open/deep")" 00000000 'a subdirectory is mounted'
+is "$(mnt "$s/x/open/file")" 00000000 'a file is mounted'
+is "$(mnt "$s/tmp/in")" 00000000 'a subdirectory on the other filesystem is mounted'
+is "$(mnt "$s/x/link")" 0000000d 'a symbolic link inside the export is refused'
+is "$(mnt "$s/x/link/deep")" 0000000d 'a path through a symbolic link is refused'
+is "$(mnt "$s/x/out")" 0000000d 'a symbolic link out of the export is refused'
+is "$(mnt "$s/x/open/../open")" 0000000d 'a path with .. is refused'
+is "$(mnt "$s/x/../../secret")" 0000000d 'a path out of the export is refused'
+is "$(mnt "$s/x/closed/in")" 0000000d 'a path that the user of mountd cannot search is refused'
+is "$(mnt "$s/x/pipe")" 0000000d 'a fifo is refused'
+is "$(mnt "$s/x/none")" 00000002 'a missing path gets NOENT'
+is "$(mnt "$s/x/open/file/more")" 00000014 'a path below a file gets NOTDIR'
 is "$(mnt "$s/x/mounted/in")" 00000002 'a filesystem mounted inside is hidden'
-is "$(mnt "$T/secret")" 0000000d 'what is not exported'
-is "$(mnt "$s")" 0000000d 'the directory above an export'
+is "$(mnt "$T/secret")" 0000000d 'a path that is not exported is refused'
+is "$(mnt "$s")" 0000000d 'the directory above an export is refused'
 like "$(cat "$T/mountd.log")" \
     "refused MNT $s/x/closed/in from 127.0.0.1:[0-9]+: mountd's user cannot reach it" \
-    'the log says what is in the way'
+    'the log names the obstacle'
 unlike "$(cat "$T/mountd.log")" "$(printf '\033')" 'no escape sequence in the log'
-like "$(cat "$T/mountd.log")" 'refused MNT /a.*%n%s' 'but the text, escaped'
+like "$(cat "$T/mountd.log")" 'refused MNT /a.*%n%s' 'the log has the path, escaped'
 
 parent=${pid[mountd]}
 worker=$(pgrep -P "$parent")
-like "$(ps -o args= -p "$parent")" '^mountd: parent' 'title of the parent'
-like "$(ps -o args= -p "$worker")" '^mountd: worker' 'title of the worker'
+like "$(ps -o args= -p "$parent")" '^mountd: parent' 'the parent has its title'
+like "$(ps -o args= -p "$worker")" '^mountd: worker' 'the worker has its title'
 status=$(cat "/proc/$worker/status")
 for set in CapInh CapPrm CapEff CapBnd CapAmb; do
 	like "$status" "^$set:	0000000000000000\$" "the worker has no capability ($set)"
@@ -65,16 +65,16 @@ done
 if unfiltered; then
 	skip 'a build without filter'
 else
-	like "$status" '^Seccomp:	2$' 'its system calls are filtered'
+	like "$status" '^Seccomp:	2$' 'the worker has a system call filter'
 fi
-like "$status" '^NoNewPrivs:	1$' 'it can gain nothing by execution'
-like "$status" '^Uid:	902	902	902	902$' 'it is _mountd'
-like "$status" '^Groups:	 ?$' 'it has no groups'
+like "$status" '^NoNewPrivs:	1$' 'the worker gains no privileges by execve'
+like "$status" '^Uid:	902	902	902	902$' 'the worker runs as _mountd'
+like "$status" '^Groups:	 ?$' 'the worker has no groups'
 root=$(ls "/proc/$worker/root")
-is "${root//[[:space:]]/}" tmp 'its root holds the exports and nothing else'
-check_not 'nothing beside the exports' ls "/proc/$worker/root$T/secret"
-check 'the exports are there' ls "/proc/$worker/root$s/x/open"
+is "${root//[[:space:]]/}" tmp 'the root of the worker holds the exports and nothing else'
+check_not 'a directory beside the exports is not in its root' ls "/proc/$worker/root$T/secret"
+check 'the exports are in its root' ls "/proc/$worker/root$s/x/open"
 unlike "$(readlink "/proc/$worker/ns/net")" "$(readlink /proc/$$/ns/net)" \
-    'it has a network of its own'
-unlike "$(ls -l "/proc/$worker/fd")" "$T/key" 'it has no key'
+    'the worker has its own network namespace'
+unlike "$(ls -l "/proc/$worker/fd")" "$T/key" 'the worker has no descriptor of the key'
 done_testing

@@ -15,7 +15,7 @@ reload() { # until PATTERN is in the log
 }
 mkdir -p "$T/a" "$T/disk" "$T/many"
 
-# ---- many exports, over UDP as many as fit
+# ---- many exports; over UDP those that fit
 
 for i in $(seq 1000); do
 	mkdir "$T/many/$i"
@@ -24,11 +24,11 @@ done >"$T/exports"
 start portmapd || bail 'portmapd did not start'
 start mountd || bail 'mountd did not start'
 wait_for 10 registered 100005 3 udp
-is "$(showmount --no-headers -e 127.0.0.1 | wc -l)" 1000 '1000 exports over TCP'
+is "$(showmount --no-headers -e 127.0.0.1 | wc -l)" 1000 '1000 exports are listed over TCP'
 out=$(call 127.0.0.1 udp 3 5)
 [ ${#out} -le 16384 ] && [ "${out: -8}" = 00000000 ]
-ok $? "over UDP whole entries and an end (${#out} digits)"
-check 'ends' stop mountd
+ok $? "over UDP the list has whole entries and an end (${#out} digits)"
+check 'mountd exits with status 0' stop mountd
 
 # ---- disks that come and go
 
@@ -36,15 +36,15 @@ exports "$T/a *(insecure)
 $T/disk *(insecure,mountpoint)"
 start mountd -a 127.0.0.5 || bail 'mountd did not start'
 wait_for 10 registered 100005 3 udp
-check 'nothing is mounted there: said' logged "$T/disk: nothing is mounted there"
-is "$(call 127.0.0.5 tcp 3 1 "$T/disk")" 00000002 'and not served'
-unlike "$(showmount --no-headers -e 127.0.0.5)" disk 'and not shown'
+check 'mountpoint: a directory without a mount is logged' logged "$T/disk: nothing is mounted there"
+is "$(call 127.0.0.5 tcp 3 1 "$T/disk")" 00000002 'mountpoint: it is not served'
+unlike "$(showmount --no-headers -e 127.0.0.5)" disk 'mountpoint: EXPORT does not show it'
 mount -t tmpfs tmpfs "$T/disk"
 reload 'exports: nothing changed'
-like "$(call 127.0.0.5 tcp 3 1 "$T/disk")" ^00000000 'served when it is mounted'
+like "$(call 127.0.0.5 tcp 3 1 "$T/disk")" ^00000000 'mountpoint: it is served after a mount and a reload'
 MOUNT_PORT=$(port_of mountd tcp)
 is "$(MOUNT_PORT=$MOUNT_PORT call 127.0.0.1 tcp 3 0 2>&1 | grep -c refused)" 1 \
-    '-a: not at other addresses'
+    '-a: mountd does not listen at other addresses'
 stop mountd
 stop portmapd
 
@@ -56,19 +56,19 @@ mkdir -p "$T/a/Contents"
 start mountd -R -p 20048 || bail 'mountd did not start'
 export MOUNT_PORT=20048
 player=$(call 127.0.0.1 udp 1 1 utf16:/C/)
-like "$player" ^00000000 'a player mounts its drive'
-is "$(call 127.0.0.1 udp 1 1 utf16:/B)" "$player" 'by its other name too'
+like "$player" ^00000000 'a player mounts an alias'
+is "$(call 127.0.0.1 udp 1 1 utf16:/B)" "$player" 'the other alias gives the same handle'
 is "${player:32:40}" "$(printf '0%.0s' $(seq 40))" \
-    'everything is in the first 12 bytes of its handle'
-like "$(call 127.0.0.1 udp 1 1 utf16:/C/Contents)" ^00000000 'and below'
+    'bytes 12 to 31 of its handle are zero'
+like "$(call 127.0.0.1 udp 1 1 utf16:/C/Contents)" ^00000000 'a player mounts a directory below an alias'
 computer=$(call 127.0.0.1 udp 1 1 "$T/a")
 like "$computer" ^00000000 'a computer mounts the directory'
 [ "$player" != "$computer" ]
-ok $? 'with another handle'
+ok $? 'it has another handle'
 like "$(call 127.0.0.1 udp 1 5)" '^00000001000000062f0043002f000000' \
-    'EXPORT, version 1: the drive with its slash'
-unlike "$(call 127.0.0.1 udp 3 5)" 2f0043002f00 'version 3: not for players'
-is "$(call 127.0.0.1 udp 1 3 utf16:/C/)" '' 'UMNT: the bare header'
+    'EXPORT of version 1 shows the alias with its slash'
+unlike "$(call 127.0.0.1 udp 3 5)" 2f0043002f00 'EXPORT of version 3 shows no alias'
+is "$(call 127.0.0.1 udp 1 3 utf16:/C/)" '' 'the reply to UMNT is a bare header'
 stop mountd
 
 # ---- a plain user
@@ -81,10 +81,10 @@ setpriv --reuid alice --regid alice --clear-groups \
     -k "$T/alice/key" 2>"$T/alice.log" &
 pid[alice]=$!
 at_end "kill ${pid[alice]}"
-check 'starts' wait_for 10 grep -q 'sandbox:' "$T/alice.log"
-like "$(call 127.0.0.1 tcp 3 1 "$T/alice/share")" ^00000000 'serves its share'
-is "$(stat -c %U:%a "$T/alice/key")" alice:600 'its key is its own'
-check 'ends' stop alice
+check 'mountd starts for a plain user' wait_for 10 grep -q 'sandbox:' "$T/alice.log"
+like "$(call 127.0.0.1 tcp 3 1 "$T/alice/share")" ^00000000 'it serves a directory of that user'
+is "$(stat -c %U:%a "$T/alice/key")" alice:600 'the key belongs to that user'
+check 'it exits with status 0' stop alice
 
 # ---- rpcbind
 
@@ -98,10 +98,10 @@ if command -v rpcbind >/dev/null; then
 	    -k "$T/key" 2>"$T/mountd.log" &
 	pid[mountd]=$!
 	at_end "kill ${pid[mountd]}"
-	check 'registers with rpcbind' wait_for 10 registered 100005 3 tcp
-	like "$(call 127.0.0.1 udp 3 1 "$T/a")" ^00000000 'and is found there'
+	check 'mountd registers with rpcbind' wait_for 10 registered 100005 3 tcp
+	like "$(call 127.0.0.1 udp 3 1 "$T/a")" ^00000000 'clients find mountd through rpcbind'
 	stop mountd
-	check 'unregisters' wait_for 5 eval '! registered 100005 3 tcp'
+	check 'mountd unregisters at its end' wait_for 5 eval '! registered 100005 3 tcp'
 else
 	skip 'no rpcbind' 3
 fi

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# What the service manager hears of a reload: RELOADING=1 once, and READY=1 once,
-# when every role serves the new exports.
+# A daemon tells the service manager of a reload: RELOADING=1 once, then READY=1
+# once, after every role serves the new exports.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
 need python3 python3
 
 role() { pgrep -P "${pid[$1]}" -f "$1: $2" | head -n 1; }
-# The manager: each message to $T/NAME.notify is a line of $T/NAME.said.
+# manager NAME: writes each message to $T/NAME.notify as a line of $T/NAME.said.
 manager() {
 	python3 - "$T/$1.notify" <<-'E' >>"$T/$1.said" &
 	import socket, sys
@@ -22,7 +22,7 @@ manager() {
 	wait_for 5 test -S "$T/$1.notify"
 }
 said() { paste -sd ' ' "$T/$1.said"; }
-# has_said NAME N: READY=1 this many times?
+# has_said NAME N: has it sent READY=1 this many times?
 has_said() { [ "$(grep -cx READY=1 "$T/$1.said")" = "$2" ]; }
 # reload NAME EXPORTS-TEXT
 reload() {
@@ -30,7 +30,8 @@ reload() {
 	exports "$2"
 	kill -HUP "${pid[$1]}"
 }
-# held_back NAME ROLE: a reload is not over while that role is stopped.
+# held_back NAME ROLE EXPORTS-TEXT: a reload does not end while that role is
+# stopped.
 held_back() {
 	local stopped
 
@@ -39,10 +40,10 @@ held_back() {
 	reload "$1" "$3"
 	wait_for 5 grep -q RELOADING=1 "$T/$1.said"
 	sleep 0.5
-	is "$(said "$1")" RELOADING=1 "$1: not ready while its $2 is stopped"
+	is "$(said "$1")" RELOADING=1 "$1: sends no READY while its $2 is stopped"
 	kill -CONT "$stopped"
-	check "$1: ready when its $2 goes on" wait_for 5 has_said "$1" 1
-	is "$(said "$1")" 'RELOADING=1 READY=1' "$1: and says it once"
+	check "$1: sends READY when its $2 goes on" wait_for 5 has_said "$1" 1
+	is "$(said "$1")" 'RELOADING=1 READY=1' "$1: sends it once"
 }
 
 mkdir -m 1777 "$T/x" "$T/y"
@@ -58,41 +59,41 @@ NOTIFY_SOCKET=$T/mountd.notify start mountd -p 20048
 NOTIFY_SOCKET=$T/nfsd.notify start nfsd -p 2049 -w 2
 for d in portmapd mountd nfsd; do
 	wait_for 10 has_said $d 1
-	is "$(said $d)" READY=1 "$d: ready, once"
+	is "$(said $d)" READY=1 "$d: sends READY once at its start"
 done
 
 reload portmapd "$one"
-check 'portmapd: ready again' wait_for 5 has_said portmapd 1
-is "$(said portmapd)" 'RELOADING=1 READY=1' 'portmapd: each is said once'
+check 'portmapd: sends READY after a reload' wait_for 5 has_said portmapd 1
+is "$(said portmapd)" 'RELOADING=1 READY=1' 'portmapd: sends each message once'
 
 held_back mountd worker "$both"
 y=$(nfs mnt "$T/y")
 held_back nfsd worker "$both"
 like "$(nfs getattr "$y")" type=2 'the new export is served'
 held_back nfsd broker "$one"
-is "$(nfs getattr "$y")" BADHANDLE 'the old one is not'
+is "$(nfs getattr "$y")" BADHANDLE 'a removed export is not served'
 
 reload nfsd "$T/x 127.0.0.1(nonsense)"
-check 'a refused reload is over, too' wait_for 5 has_said nfsd 1
-is "$(said nfsd)" 'RELOADING=1 READY=1' 'in the same words'
+check 'READY follows a refused reload too' wait_for 5 has_said nfsd 1
+is "$(said nfsd)" 'RELOADING=1 READY=1' 'each message is sent once then'
 
-# Another mode: the roles are started again, and then serve.
+# Another mode: the roles are restarted, and then serve.
 reload nfsd "$T/x 127.0.0.1(rw,insecure,all_squash)"
-check 'ready after a change of mode' wait_for 10 has_said nfsd 1
-is "$(said nfsd)" 'RELOADING=1 READY=1' 'each is said once'
-is "$(grep -c 'serving again' "$T/nfsd.log")" 3 'when every role was back'
+check 'READY follows a change of mode' wait_for 10 has_said nfsd 1
+is "$(said nfsd)" 'RELOADING=1 READY=1' 'each message is sent once after it'
+is "$(grep -c 'serving again' "$T/nfsd.log")" 3 'every role serves again before READY'
 
-# A role that hangs is waited for ten seconds.
+# The parent waits ten seconds for a role that hangs.
 broker=$(role nfsd broker)
 kill -STOP "$broker"
 reload nfsd "$T/y 127.0.0.1(rw,insecure,all_squash)"
-check 'a role that hangs does not delay it for ever' \
+check 'READY comes in spite of a role that hangs' \
     wait_for 15 has_said nfsd 1
 like "$(cat "$T/nfsd.log")" "broker: pid $broker does not serve the new" \
     'the log names the role'
-is "$(role nfsd broker)" "$broker" 'which is not killed'
+is "$(role nfsd broker)" "$broker" 'the role is not killed'
 kill -CONT "$broker"
-check 'and tells when it serves after all' \
+check 'the log says when the role serves after all' \
     wait_for 5 grep -q 'now every role serves' "$T/nfsd.log"
-is "$(said nfsd)" 'RELOADING=1 READY=1' 'which is not ready twice'
+is "$(said nfsd)" 'RELOADING=1 READY=1' 'READY is not sent twice'
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# Handles last: over restarts of everything, renames and edits of the exports,
-# on every filesystem at hand; and they never lead to another file.
+# Handles stay valid over restarts, renames and edits of the exports, on every
+# filesystem of this machine. They never lead to another file.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -54,7 +54,7 @@ for fs in "${!where[@]}"; do
 	gone[$fs]=$(nfs lookup "${root[$fs]}" doomed)
 	is "${#file[$fs]}" 64 "$fs: handles have 32 bytes"
 	is "$(nfs lookup "${root[$fs]}" file)" "${file[$fs]}" \
-		"$fs: the same file, the same handle"
+		"$fs: a file has one handle"
 done
 
 for fs in "${!where[@]}"; do
@@ -67,16 +67,16 @@ restart
 for fs in "${!where[@]}"; do
 	d=${where[$fs]}
 	is "$(nfs read "${deep[$fs]}" 0 100)" "$fs" \
-		"$fs: a file that moved elsewhere is found after a restart"
+		"$fs: a moved file is found after a restart"
 	is "$(fileid "${dir[$fs]}")" "$(inode "$d/z")" \
-		"$fs: so is a directory that was renamed"
+		"$fs: a renamed directory is found after a restart"
 	is "$(nfs lookup "${root[$fs]}" moved)" "${deep[$fs]}" \
-		"$fs: its new name gives the old handle"
+		"$fs: LOOKUP of the new name gives the old handle"
 	is "$(nfs getattr "${gone[$fs]}")" STALE "$fs: a removed file is stale"
 done
 
-# A number that is used again: never the new file.
-# A search that found nothing lately is not repeated at once: JUKEBOX.
+# An inode number that is reused never means the new file. A search that found
+# nothing is not repeated at once: JUKEBOX.
 judged() { # HANDLE
 	got=$(nfs read "$1" 0 100)
 	[ "$got" != JUKEBOX ]
@@ -92,10 +92,10 @@ for fs in "${!where[@]}"; do
 		[ "$(inode "$d/new$n")" = "$i" ] && break
 	done
 	wait_for 10 judged "$old"
-	is "$got" STALE "$fs: a removed file is not what has its number now"
+	is "$got" STALE "$fs: the handle of a removed file is not that of a new file with its number"
 	if [ "$(inode "$d/new$n")" = "$i" ]; then
 		is "$(nfs read "$(nfs lookup "${root[$fs]}" "new$n")" 0 9)" new \
-			"$fs: the number was used again"
+			"$fs: the inode number was reused"
 	fi
 	rm -f "$d"/new*
 done
@@ -103,12 +103,12 @@ done
 if [ -n "${where[overlay]:-}" ]; then
 	low=$(nfs lookup "${root[overlay]}" lower)
 	is "$(nfs write "$low" 0 upper)" 5 "overlay: a lower file is written"
-	is "$(nfs read "$low" 0 5)" upper "overlay: and has the same handle after"
+	is "$(nfs read "$low" 0 5)" upper "overlay: it has the same handle afterwards"
 	restart
-	is "$(nfs read "$low" 0 5)" upper "overlay: after a restart as well"
+	is "$(nfs read "$low" 0 5)" upper "overlay: it has the same handle after a restart"
 fi
 
-# The exports in another order, with more of them; the key moved.
+# The exports in another order, with more of them.
 exports "$T/new 127.0.0.1(ro)
 $(printf '%s' "$text" | tac)"
 mkdir "$T/new"
@@ -121,19 +121,19 @@ exports "$(printf '%s' "$text" | sed "s,^$T/tmpfs ,$T/new ,")"
 kill -HUP "${pid[nfsd]}"
 wait_for 5 grep -q "removed $T/tmpfs" "$T/nfsd.log"
 is "$(nfs getattr "${file[tmpfs]}")" BADHANDLE \
-	"an export that is gone: its handles mean nothing"
+	"a handle of a removed export gets BADHANDLE"
 is "$(nfs read "${file[ext4]:-${file[overlay]}}" 0 100)" top \
-	"the others are served on"
+	"other exports are served"
 exports "$text"
 kill -HUP "${pid[nfsd]}"
 wait_for 5 nfs getattr "${file[tmpfs]}"
-is "$(nfs read "${file[tmpfs]}" 0 100)" top "back again: they mean the same"
+is "$(nfs read "${file[tmpfs]}" 0 100)" top "a handle is valid again when its export returns"
 
 stop nfsd
 mv "$T/key" "$T/key.old"
 restart
 for fs in "${!where[@]}"; do
 	is "$(nfs getattr "${file[$fs]}")" BADHANDLE \
-		"$fs: nothing is accepted under another key"
+		"$fs: a handle is refused under another key"
 done
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# A filesystem that hangs under one export: the others are served as if nothing
-# were wrong, and it is served again when it comes back.
+# The filesystem of one export hangs: the others are served without delay, and
+# it is served again when it returns.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -22,9 +22,9 @@ tern_start "$T/good 127.0.0.1(rw,insecure)
 $T/slow 127.0.0.1(rw,insecure)" -w 1
 g=$(nfs mnt "$T/good")
 s=$(nfs mnt "$T/slow")
-is "${s:0:1}" 6 'handles there are by inode, not the memory of a process'
+is "${s:0:1}" 6 'handles on FUSE are by inode number'
 f=$(nfs lookup "$s" file)
-is "$(nfs read "$f" 0 9)" slow 'the filesystem works'
+is "$(nfs read "$f" 0 9)" slow 'the slow filesystem is served'
 
 touch "$T/hang"
 for n in $(seq 20); do
@@ -46,18 +46,18 @@ for i in range(300):
 print(int(worst * 1000))
 P
 )
-ok $((worst > 500)) "others do not wait: at most $worst ms"
+ok $((worst > 500)) "calls to other exports do not wait: at most $worst ms"
 o=$(nfs lookup "$g" file)
-is "$(nfs -u 0 read "$o" 0 9)" good 'not for data either'
+is "$(nfs -u 0 read "$o" 0 9)" good 'READ of another export does not wait'
 is "$(NFS_TIMEOUT=5 nfs -u 65534 commit "$o" | wc -c)" 17 \
-	'nor for a file thread'
-is "$(NFS_TIMEOUT=5 nfs null)" '' 'nor for NULL'
+	'COMMIT on a file thread does not wait'
+is "$(NFS_TIMEOUT=5 nfs null)" '' 'NULL does not wait'
 
 rm "$T/hang"
 good=0
 for n in $(seq 20); do
 	wait "${jobs[n]}" && good=$((good + 1))
 done
-is "$good" 20 'it comes back: every call is answered'
-is "$(nfs read "$f" 0 9)" slow 'and served on'
+is "$good" 20 'every call is answered when the filesystem returns'
+is "$(nfs read "$f" 0 9)" slow 'the filesystem is served again'
 done_testing

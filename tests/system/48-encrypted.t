@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A directory whose key comes has other names from then on, though nothing of it
-# changed and no time did.
+# The names of an encrypted directory change when its key is added, although its
+# times do not.
 . "${0%/*}/lib.sh"
 private "$@"
 need python3 python3
@@ -18,8 +18,8 @@ d=$(nfs lookup "$(nfs mnt "$T/x")" d)
 settled() { [ "$(date +%s)" -gt $((then + 1)) ]; }
 then=$(date +%s)
 wait_for 5 settled
-unlike "$(nfs list "$d")" clear 'locked'
-unlike "$(nfs list "$d")" clear 'still locked'
+unlike "$(nfs list "$d")" clear 'a locked directory lists encrypted names'
+unlike "$(nfs list "$d")" clear 'it does the second time'
 key unlock
-like "$(nfs list "$d")" 'a name in the clear' 'unlocked'
+like "$(nfs list "$d")" 'a name in the clear' 'an unlocked directory lists the names in the clear'
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Handles of more files than are kept open are remembered, and only for the
-# files they were made for.
+# Handles of more files than are open are cached, and each only for its own
+# file.
 . "${0%/*}/lib.sh"
 private "$@"
 need python3 python3 btrfs btrfs-progs
@@ -21,19 +21,21 @@ for fs in $have; do
 	for i in $(seq 0 199); do : >"$T/$fs/others/f$i"; done
 	echo "$T/$fs 127.0.0.1(rw,insecure)" >>"$T/lines"
 done
-# Births of this second are not remembered.
+# Files created in this second are not cached.
 settled() { [ "$(($(date +%s) - $(stat -c %W "$T/ext4/others/f199")))" -gt 2 ]; }
 wait_for 10 settled
 tern_start "$(cat "$T/lines")" -w 1 -o files=64
 notes() { "$top/tests/system/notes.py" "$T/run/nfsd.stats" "$@"; }
-check 'a directory of 500 with 64 files open' notes known "$T/ext4"
-check 'numbers that are used again' notes replaced "$T/ext4"
+check 'handles of 500 files are cached with 64 files open' notes known "$T/ext4"
+check 'a reused inode number does not get the old handle' notes replaced "$T/ext4"
 case $have in
-*btrfs*) check 'a snapshot in the place of another' notes snapshot "$T/btrfs" ;;
+*btrfs*) check 'a new snapshot does not get the handles of a deleted one' \
+    notes snapshot "$T/btrfs" ;;
 *) skip 'no btrfs' ;;
 esac
 case $have in
-*overlay) check 'handles that tell a place are not kept' notes unknown "$T/overlay" ;;
+*overlay) check 'handles that depend on a path are not cached' \
+    notes unknown "$T/overlay" ;;
 *) skip 'no overlay filesystem' ;;
 esac
 done_testing

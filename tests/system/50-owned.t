@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Every role, fully sandboxed, tries what somebody who had taken it over would
-# try; everything must be denied except what the role is for, and that is
-# listed here with its reason. prove -v lists each try.
+# Every role, fully sandboxed, tries what an attacker in control of it would
+# try. Everything must be denied except the role's purpose, which is listed here
+# with its reason. prove -v lists each try.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -12,7 +12,7 @@ need python3 python3
 owned=$(dirname "$(built owned)")/../owned
 [ -x "$owned/portmapd/portmapd" ] || skip_all "no programs in $owned (make check makes them)"
 
-# What a role may do after all: role, try, reason.
+# Prints the reason if a role may do this: role, try.
 granted() {
 	case $mode:$1:$2 in
 	nfsd-root:*:'setfsuid(0)' | nfsd-root:*:'setfsgid(0)' | \
@@ -21,24 +21,24 @@ granted() {
 	nfsd-root:worker:"ask the broker for root's file")
 		echo 'the mode is for unsquashed root' ;;
 	nfsd-*:worker:'ask the broker for a readable file')
-		echo 'that is what the broker is for' ;;
+		echo 'reading files is the purpose of the broker' ;;
 	nfsd-*:broker:'open_by_handle_at with a forged handle')
-		echo 'opening handles is what the broker is for' ;;
+		echo 'opening handles is the purpose of the broker' ;;
 	nfsd-root:*:'setuid(0)' | nfsd-root:*:'setgid(0)' | \
 	    nfsd-multi-user:*:'setuid(0)' | nfsd-multi-user:*:'setgid(0)')
-		# here the filter stands alone, and must stand
-		[ -n "$without" ] && echo 'who acts as users holds CAP_SETUID' ;;
+		# Only the filter prevents this.
+		[ -n "$without" ] && echo 'a process that acts as users has CAP_SETUID' ;;
 	*) return 1 ;;
 	esac
 }
 
-# What must hold even if there were no system call filter: the name space, the
-# user, the capabilities and Landlock each have to be enough for these.
+# Tries that must fail even without the system call filter: name space, user,
+# capabilities and Landlock must suffice.
 other_layers='open|make a d|connect over|send over|connect to|ptrace|read its|'
 other_layers+='take a descriptor|kill its|setuid|setgid|raise|chroot|mount|pivot|'
 other_layers+='setns|perf|bpf|module|kernel log|clock|ask the broker'
 
-# The tries of one start. Reads $T/results.
+# Judges the tries of one start in $T/results.
 judge() {
 	local role name verdict how n=0 why
 	while IFS=$'\t' read -r role name verdict how; do
@@ -58,15 +58,16 @@ judge() {
 	ok $? "$mode: $n tries were made"
 }
 
-# A broker that is never reached would refuse everything.
+# A broker that is never reached would seem to refuse everything.
 judge_broker() {
 	grep -q $'^worker\task the broker for a readable file\tALLOWED' "$T/results"
-	ok $? "$mode: the broker answers a worker that was taken over$without"
+	ok $? "$mode: the broker answers a compromised worker$without"
 }
 
 all_sealed() { [ "$(grep -c '^end' "$T/results")" -ge "$1" ]; }
 
-# owned NAME ROLES FLAG...: starts it and waits for the tries of that many roles.
+# owned NAME ROLES FLAG...: starts the daemon and waits for the tries of that
+# many roles.
 owned() {
 	local p=$1 roles=$2
 	shift 2
@@ -77,7 +78,8 @@ owned() {
 	judge $((roles * 50))
 }
 
-# Somebody outside who would answer, and a file outside that must not be read.
+# A listener outside that would answer, and a file outside that must not be
+# read.
 python3 -c '
 import socket, time
 s = socket.socket(); s.bind(("127.0.0.1", 7777)); s.listen(64)
@@ -109,7 +111,7 @@ all_modes() {
 	fi
 	if [ -x "$owned/nfsd/nfsd" ]; then
 		mode=nfsd-squash
-		export TERN_OWNED_SQUASHED=1002 # anybody but the one
+		export TERN_OWNED_SQUASHED=1002 # not the one user
 		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
 		owned nfsd 2 -p 2049 -w 1
 		judge_broker
@@ -134,7 +136,7 @@ export TERN_OWNED_WITHOUT_FILTER=1
 without=' without seccomp'
 all_modes
 
-is "$(cat "$T/secret")" sentinel "the file beside the export is untouched"
+is "$(cat "$T/secret")" sentinel "the file beside the export is unchanged"
 [ ! -e "$T/owned-made" ]
-ok $? "nothing was made beside the export"
+ok $? "no file was made beside the export"
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# What each process looks like from outside: user, capabilities, filter, root,
-# network; what it holds in memory; what a plain user and a container lose, and
-# that the daemons say so; that strict refuses.
+# Each process as seen from outside: user, capabilities, filter, root, network,
+# and keys in memory. What a plain user and a container lack, and that the
+# daemons log it. strict refuses to start then.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -12,7 +12,7 @@ need_daemons portmapd mountd
 
 mkdir -p "$T/export" "$T/other"
 chmod 1777 "$T/export" "$T/other"
-ip link add name lan type veth peer name lan2 # a network that would be worth reaching
+ip link add name lan type veth peer name lan2 # a network that must not be reached
 ip link set lan up
 
 # role_pid NAME ROLE: the process with that title.
@@ -20,7 +20,7 @@ role_pid() { pids_of "$1" | while read -r p; do
 	tr '\0' ' ' <"/proc/$p/cmdline" | grep -q "^$1: $2" && echo "$p"
 done | head -n 1; }
 
-# sealed NAME COUNT: waits until that many of its processes have closed up.
+# sealed NAME COUNT: waits until that many of its processes are sealed.
 sealed() { wait_for 10 has_sealed "$1" "$2"; }
 has_sealed() { [ "$(grep -c 'sandbox: mounts' "$T/$1.log")" -ge "$2" ]; }
 
@@ -36,19 +36,19 @@ has_filter() {
 	fi
 }
 
-# locked PID NAME UID CAPS: every bit that can be seen from outside.
+# locked PID NAME UID CAPS: checks everything that is visible from outside.
 locked() {
 	is "$(status "$1" Uid)" "$3" "$2: runs as its own user"
 	is "$(status "$1" CapPrm)" "$4" "$2: holds the capabilities it needs"
-	is "$(status "$1" CapBnd)" "$4" "$2: and can get no other"
-	is "$(status "$1" NoNewPrivs)" 1 "$2: no_new_privs"
-	has_filter "$1" "$2: system call filter"
+	is "$(status "$1" CapBnd)" "$4" "$2: can get no other capability"
+	is "$(status "$1" NoNewPrivs)" 1 "$2: has no_new_privs"
+	has_filter "$1" "$2: has a system call filter"
 	is "$(awk '$1 ~ /:$/ { n++ } END { print n + 0 }' "/proc/$1/net/dev")" \
-	    1 "$2: sees a network of its own with loopback only"
-	isnt_ns "$1" net "$2: network namespace of its own"
-	isnt_ns "$1" mnt "$2: mount namespace of its own"
+	    1 "$2: sees only a loopback interface"
+	isnt_ns "$1" net "$2: has its own network namespace"
+	isnt_ns "$1" mnt "$2: has its own mount namespace"
 	[ ! -e "/proc/$1/root/etc" ]
-	ok $? "$2: no /etc in its root"
+	ok $? "$2: has no /etc in its root"
 }
 
 isnt_ns() {
@@ -61,17 +61,17 @@ none=0000000000000000
 # ---- as root ------------------------------------------------------------------
 
 exports "$T/export *(rw)"
-check 'portmapd starts with everything in force' start portmapd -o strict
+check 'portmapd starts with all layers of the sandbox' start portmapd -o strict
 sealed portmapd 1
 locked "${pid[portmapd]}" portmapd 901 $none
 is "$(find -L "/proc/${pid[portmapd]}/root" -mindepth 1 | wc -l)" 0 \
     "portmapd: its root is empty"
-check 'mountd starts with everything in force' start mountd -o strict
+check 'mountd starts with all layers of the sandbox' start mountd -o strict
 sealed mountd 1
 w=$(role_pid mountd worker)
 like "$(tr '\0' ' ' <"/proc/${pid[mountd]}/cmdline")" '^mountd: parent' \
     'mountd: parent has its title'
-is "$(status "${pid[mountd]}" NoNewPrivs)" 1 'mountd: parent can gain no rights'
+is "$(status "${pid[mountd]}" NoNewPrivs)" 1 'mountd: parent can gain no privileges'
 is "$(awk '/Max core/ { print $6 }' "/proc/${pid[mountd]}/limits")" 0 \
     'mountd: parent leaves no core file'
 locked "$w" 'mountd worker' 902 $none
@@ -79,51 +79,52 @@ locked "$w" 'mountd worker' 902 $none
 ok $? 'mountd worker: its root holds the export at its own path'
 like "$(cat "$T/mountd.log")" \
     "worker: sandbox: mounts=private chroot=$T/export caps=none landlock=[0-9]+ seccomp=[0-9]+ net=closed" \
-    'mountd worker: says what is in force'
-unlike "$(cat "$T/mountd.log")" 'sandbox: missing' 'and that nothing is missing'
+    'mountd worker: logs the layers of its sandbox'
+unlike "$(cat "$T/mountd.log")" 'sandbox: missing' 'mountd worker: logs no missing layer'
 
 scan=$(built system)/memscan
 if [ -x "$scan" ]; then
 	is "$("$scan" "$w" "$T/key")" '' "mountd worker: no key in its memory"
 	like "$("$scan" "${pid[mountd]}" "$T/key")" broker \
-	    'mountd parent: has it (so the search finds what is there)'
+	    'mountd parent: the key is in its memory (so the search works)'
 else
 	skip 'memscan is not built' 2
 fi
 
 kill -SEGV "$w"
 new_worker() { p=$(role_pid mountd worker) && [ -n "$p" ] && [ "$p" != "$w" ]; }
-check 'mountd worker: killed, it is there again within a second' wait_for 1 new_worker
-check 'and serves' wait_for 5 rpcinfo -T udp 127.0.0.1 mountd 3
+check 'mountd worker: is restarted within a second after a kill' wait_for 1 new_worker
+check 'the new worker serves' wait_for 5 rpcinfo -T udp 127.0.0.1 mountd 3
 like "$(cat "$T/mountd.log")" 'worker: pid [0-9]+ was killed by signal 11' \
-    'and the log says what happened'
+    'the log names the signal'
 p=$(role_pid mountd worker)
 kill -KILL "${pid[mountd]}"
 gone() { ! kill -0 "$p"; }
-check 'mountd parent: killed, its worker does not outlive it' wait_for 2 gone
+check 'mountd worker: ends when the parent is killed' wait_for 2 gone
 
 # ---- nfsd in its three modes ----------------------------------------------------
 
-# nfsd_mode NAME UID WORKER-CAPS BROKER-CAPS OPTIONS: starts, looks, stops.
+# nfsd_mode NAME UID WORKER-CAPS BROKER-CAPS OPTIONS: starts nfsd, checks its
+# roles, and stops it.
 nfsd_mode() {
 	local w b
 	exports "$T/export *($5)"
-	check "nfsd $1: starts with everything in force" \
+	check "nfsd $1: starts with all layers of the sandbox" \
 	    start nfsd -R -w 1 -o strict || return
 	sealed nfsd 2
-	like "$(cat "$T/nfsd.log")" "mode: $1" "nfsd $1: says its mode"
+	like "$(cat "$T/nfsd.log")" "mode: $1" "nfsd $1: logs its mode"
 	w=$(role_pid nfsd worker)
 	b=$(role_pid nfsd broker)
 	locked "$w" "nfsd $1 worker" "$2" "$3"
 	locked "$b" "nfsd $1 broker" "$2" "$4"
 	if [ -x "$scan" ]; then
 		is "$("$scan" "$w" "$T/key")" worker \
-		    "nfsd $1 worker: only the key that checks is in its memory"
+		    "nfsd $1 worker: only the key that checks handles is in its memory"
 		unlike "$("$scan" "$b" "$T/key")" key \
 		    "nfsd $1 broker: the key file's bytes are not in its memory"
 	fi
 	stop nfsd
-	ok $? "nfsd $1: ends with status 0"
+	ok $? "nfsd $1: exits with status 0"
 }
 
 if [ -x "$O/nfsd/nfsd" ]; then
@@ -146,27 +147,27 @@ TERN_WRAP="setpriv --reuid 1001 --regid 1001 --clear-groups"
 touch "$T/portmapd.log" "$T/mountd.log"
 check 'portmapd starts for a plain user' start portmapd -p 5111
 sealed portmapd 1
-is "$(status "${pid[portmapd]}" Uid)" 1001 'and runs as that user'
-has_filter "${pid[portmapd]}" 'with its filter'
+is "$(status "${pid[portmapd]}" Uid)" 1001 'portmapd runs as that user'
+has_filter "${pid[portmapd]}" 'portmapd has a system call filter'
 check 'mountd starts for a plain user' start mountd -p 5048
 sealed mountd 1
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 1001 'its worker runs as that user'
-has_filter "$w" 'with its filter'
-is "$(status "$w" CapPrm)" $none 'and no capability'
+has_filter "$w" 'its worker has a system call filter'
+is "$(status "$w" CapPrm)" $none 'its worker has no capability'
 like "$(grep 'sandbox: missing' "$T/mountd.log")" 'network namespace.*chroot' \
-    'one line says what is missing'
+    'one line names the missing layers'
 is "$(stat -c %U:%a "$T/key")" alice:600 'the key belongs to the user'
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts for a plain user' start nfsd -p 5049 -w 1
 	sealed nfsd 2
 	w=$(role_pid nfsd worker)
 	is "$(status "$w" Uid)" 1001 'its worker runs as that user'
-	has_filter "$w" 'with its filter'
+	has_filter "$w" 'its worker has a system call filter'
 	echo hello >"$T/export/greeting"
 	chown alice "$T/export/greeting"
 	url="nfs://127.0.0.1$T/export/greeting?nfsport=5049&mountport=5048"
-	is "$(nfs-cat "$url" 2>&1)" hello 'and serves'
+	is "$(nfs-cat "$url" 2>&1)" hello 'nfsd serves for a plain user'
 	stop nfsd
 fi
 stop mountd
@@ -174,10 +175,10 @@ stop portmapd
 # shellcheck disable=SC2086 # a command with arguments
 timeout 20 $TERN_WRAP "$O/mountd/mountd" -d -R -p 5048 -f "$T/exports" \
     -k "$T/key" -o strict >"$T/strict" 2>&1
-is $? 1 'strict refuses for a plain user'
-like "$(cat "$T/strict")" 'sandbox: missing .*-o strict' 'and says why'
+is $? 1 'strict refuses to start for a plain user'
+like "$(cat "$T/strict")" 'sandbox: missing .*-o strict' 'strict logs the reason'
 
-# ---- a container: the capabilities Docker gives, nothing to be gained ----------
+# ---- a container: the capabilities of Docker, no way to gain others -----------
 
 keep=chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap
 keep+=,net_bind_service,net_raw,sys_chroot,mknod,audit_write,setfcap
@@ -189,22 +190,23 @@ check 'mountd starts in a container' start mountd -p 20048
 sealed mountd 1
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 902 'mountd worker: runs as its own user'
-is "$(status "$w" CapPrm)" $none 'mountd worker: no capability'
-has_filter "$w" 'mountd worker: system call filter'
-is "$(readlink "/proc/$w/root")" "$T/export" 'mountd worker: a bare chroot'
-like "$(cat "$T/mountd.log")" 'jail: no private mounts' 'which the log says'
+is "$(status "$w" CapPrm)" $none 'mountd worker: has no capability'
+has_filter "$w" 'mountd worker: has a system call filter'
+is "$(readlink "/proc/$w/root")" "$T/export" 'mountd worker: has a chroot to the export'
+like "$(cat "$T/mountd.log")" 'jail: no private mounts' 'the log says that there are no private mounts'
 like "$(grep 'sandbox: missing' "$T/mountd.log")" \
-    'network namespace.*private mounts' 'one warning names what is missing'
-check 'and it serves' wait_for 5 rpcinfo -T tcp 127.0.0.1 mountd 3
+    'network namespace.*private mounts' 'one warning names the missing layers'
+check 'mountd serves in a container' wait_for 5 rpcinfo -T tcp 127.0.0.1 mountd 3
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts in a container' start nfsd -p 2049 -w 1
 	sealed nfsd 2
 	like "$(grep 'broker: sandbox: missing' "$T/nfsd.log")" \
 	    'capabilities \(dac_read_search\)' \
-	    'the broker says that it may not open handles'
+	    'the broker logs that it may not open handles'
 	is "$(nfs-cat "nfs://127.0.0.1$T/export/greeting" 2>&1)" hello \
-	    'and it serves'
-	# Without the right to open handles files are opened as the caller.
+	    'nfsd serves in a container'
+	# Without the capability to open handles the broker opens files as the
+	# caller.
 	mkdir -m 700 "$T/export/drawer"
 	echo his >"$T/export/drawer/closed"
 	chmod 600 "$T/export/drawer/closed"
@@ -213,8 +215,8 @@ if [ -x "$O/nfsd/nfsd" ]; then
 	f=$(nfs -u 1001:1001 lookup "$(nfs lookup "$x" drawer)" closed)
 	stop nfsd
 	start nfsd -p 2049 -w 1 && wait_for 10 nfs null
-	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'a closed file is closed'
-	is "$(nfs -u 1001:1001 read "$f" 0 9)" his 'but to its owner'
-	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'also after him'
+	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'another user does not read a file of mode 0600'
+	is "$(nfs -u 1001:1001 read "$f" 0 9)" his 'its owner reads it'
+	is "$(nfs -u 1002:1002 read "$f" 0 9)" ACCES 'another user does not read it after its owner did'
 fi
 done_testing

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# The tables of permitted system calls tell the truth: the daemons do all they
-# can under strace in every mode, and a call that no role needed, or that a role
-# was killed for, fails. LONG=1 runs other system tests under strace as well.
+# The tables of permitted system calls are exact. The daemons do all they can
+# under strace in every mode. The test fails for a permitted call that no role
+# needed, and for a role that its filter killed. LONG=1 runs other system tests
+# under strace as well.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -17,13 +18,14 @@ mkdir -p "$T/export/sub" "$T/later" "$T/traces"
 chmod 1777 "$T/export" "$T/later"
 echo readable >"$T/export/readable"
 
-# wrap FOLDER: what is started from now on is traced there.
+# wrap FOLDER: traces the daemons started from now on into that folder.
 wrap() {
 	mkdir -p "$T/traces/$1"
 	export TERN_WRAP="strace -D -f -ff -ttt -qq -s 40 -e signal=none -o $T/traces/$1/trace"
 }
 
-# all NAME OPTIONS: every procedure, a reload with one more export, an end.
+# all NAME OPTIONS: calls every procedure, reloads with one more export, and
+# stops.
 all() {
 	wrap "$1"
 	tern_start "$T/export *(insecure,$2)" -w 1 -t 2

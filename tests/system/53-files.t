@@ -10,13 +10,13 @@ need_daemons portmapd mountd nfsd
 mkdir -p "$T/export" "$T/run"
 exports "$T/export *(rw)"
 
-# refuses NAME WHAT REGEX: it must end with status 1 and say so.
+# refuses NAME WHAT REGEX: it must exit with status 1 and print this message.
 refuses() {
 	local p=$1 own=(-s "$T/run/portmap.sock")
 	[ "$p" = portmapd ] || own+=(-R -f "$T/exports" -k "$T/key")
 	timeout 10 "$O/$p/$p" -d "${own[@]}" >"$T/out" 2>&1
 	is $? 1 "$p: $2: does not start"
-	like "$(cat "$T/out")" "$3" "$p: $2: says what to do"
+	like "$(cat "$T/out")" "$3" "$p: $2: names the remedy"
 }
 
 good_key() { rm -rf "$T/key" && head -c 32 /dev/urandom >"$T/key" && chmod 600 "$T/key"; }
@@ -24,9 +24,9 @@ good_key() { rm -rf "$T/key" && head -c 32 /dev/urandom >"$T/key" && chmod 600 "
 for p in mountd nfsd; do
 	good_key
 	chmod 644 "$T/key"
-	refuses $p 'a key others can read' 'key: .*chmod 600'
+	refuses $p 'a key that others can read' 'key: .*chmod 600'
 	chmod 620 "$T/key"
-	refuses $p 'a key a group can write' 'key: .*chmod 600'
+	refuses $p 'a key that a group can write' 'key: .*chmod 600'
 	good_key
 	chown alice "$T/key"
 	refuses $p 'a key of another user' 'key: belongs to user 1001.*chown'
@@ -43,7 +43,7 @@ for p in mountd nfsd; do
 	refuses $p 'a link in place of the key' 'key'
 	good_key
 	chmod 666 "$T/exports"
-	refuses $p 'an exports file everybody can write' 'exports.*(chmod|go-w|write)'
+	refuses $p 'an exports file that all can write' 'exports.*(chmod|go-w|write)'
 	chmod 644 "$T/exports"
 	chown alice "$T/exports"
 	refuses $p 'an exports file of another user' 'exports.*(chown|belongs)'
@@ -63,5 +63,5 @@ start portmapd
 socket_mode() { [ "$(stat -c %a "$T/run/portmap.sock")" = "$1" ]; }
 check 'every user may connect to the socket; the user decides what is registered' \
     wait_for 10 socket_mode 666
-refuses portmapd 'a socket that is served' 'serves this socket already|port is taken by portmapd'
+refuses portmapd 'a socket in use' 'serves this socket already|port is taken by portmapd'
 done_testing

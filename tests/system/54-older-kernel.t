@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A kernel that lacks what came after Debian 12's: fchmodat2 (Linux 6.6) and
-# its likes. What is called instead must be in the filters too.
+# A kernel without system calls newer than Debian 12, such as fchmodat2 (Linux
+# 6.6). The filters must permit the calls that replace them.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
@@ -19,12 +19,12 @@ setfacl -m u:1000:x "$T/x/granted" # group bits of the mode: x, but not for the 
 chgrp 77 "$T/x/granted"
 
 is "$(nfs -u 1000 access "$(nfs lookup "$x" program)" 0x20)" 0x20 \
-    'who may execute is told so'
+    'ACCESS grants EXECUTE to a user with execute permission'
 g=$(nfs lookup "$x" granted)
-is "$(nfs -u 1000 read "$g" 0 3)" run 'an ACL that lets him execute lets him read'
-is "$(nfs -u 1001:77 read "$g" 0 3)" ACCES 'the group it does not'
+is "$(nfs -u 1000 read "$g" 0 3)" run 'a user whom an ACL permits to execute reads'
+is "$(nfs -u 1001:77 read "$g" 0 3)" ACCES 'its group does not read'
 f=$(nfs -u 1000 create "$x" mine 644)
-is "$(nfs -u 1000 setattr "$f" 600)" '' 'the mode of a file is changed'
-is "$(stat -c %a "$T/x/mine")" 600 'as the client said'
+is "$(nfs -u 1000 setattr "$f" 600)" '' 'SETATTR of a mode succeeds'
+is "$(stat -c %a "$T/x/mine")" 600 'the file has the new mode'
 unlike "$(cat "$T/nfsd.log")" 'killed' 'no process was killed'
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# The same tests on several filesystems: each names its files, orders its
-# directories and keeps its times in a way of its own.
+# The same tests on several filesystems. They differ in handles, in the order of
+# directory entries and in times.
 . "${0%/*}/lib.sh"
 private "$@"
 need rpcinfo rpcbind
@@ -11,7 +11,8 @@ client=$(built system)/nfs_client
 [ -x "$raw" ] && [ -x "$client" ] || skip_all "test programs are not built"
 ram 1200
 
-# area TYPE: a filesystem with three exported directories; false: none here.
+# area TYPE: mounts a filesystem with four exported directories. Fails if there
+# is none here.
 area() {
 	local d=$T/$1
 	mkdir -p "$d"
@@ -50,12 +51,12 @@ model() {
 }
 
 for fs in $have; do
-	check "$fs: every procedure of both versions" timeout 60 "$raw" \
+	check "$fs: every procedure of both versions succeeds" timeout 60 "$raw" \
 	    127.0.0.1 "$T/$fs/calls" 1001
-	check "$fs: data as in the model" model "$fs" data data 1000
-	check "$fs: names as in the model" model "$fs" names names 2000 \
+	check "$fs: data equals the model" model "$fs" data data 1000
+	check "$fs: names equal the model" model "$fs" names names 2000 \
 	    "$T/$fs.beside"
-	check "$fs: a busy directory of 5000 in both versions" \
+	check "$fs: both versions list a busy directory of 5000" \
 	    model "$fs" many list 5000 "$T/$fs/many"
 done
 unlike "$(cat "$T/nfsd.log")" "restart|died|killed" "no worker died"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A guard against slow growth that does not depend on time: instructions of
-# eight operations, served in memory, compared with the numbers on file.
-# UPDATE=1 writes the numbers anew.
+# A guard against gradual slowdown that does not depend on time: compares the
+# instructions of eight operations, served in memory, with the numbers on file.
+# UPDATE=1 writes new numbers.
 # shellcheck source=tests/system/lib.sh
 . "${0%/*}/lib.sh"
 need valgrind valgrind
@@ -10,7 +10,7 @@ count=$(built bench)/count
 file=$top/tests/bench/instructions
 [ -x "$count" ] || skip_all "$count is not built"
 if nm "$count" 2>/dev/null | grep -qE ' __(asan|tsan)_init'; then
-	skip_all "counts of a sanitizer's build mean nothing"
+	skip_all "a sanitizer build has other counts"
 fi
 case $(uname -m) in x86_64) ;; *) skip_all "the numbers are of x86_64" ;; esac
 scratch

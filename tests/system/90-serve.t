@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# make serve: started, used, interrupted, nothing left behind.
+# make serve starts, serves, and leaves nothing behind when interrupted.
 . "${0%/*}/lib.sh"
 private "$@"
 sanitized && skip_all "make serve builds programs of its own"
@@ -10,7 +10,7 @@ need_daemons
 export TMPDIR=$T/tmp
 mkdir -m 1777 "$TMPDIR"
 
-# serve NAME COMMAND...: in a process group of its own, as a terminal would.
+# serve NAME COMMAND...: runs it in its own process group, as a terminal does.
 serve() {
 	name=$1
 	shift
@@ -20,22 +20,22 @@ serve() {
 	wait_for 60 grep -q 'Ctrl-C stops it' "$T/$name.log"
 }
 
-# The command that was printed, to be run as it is.
+# Runs a command that was printed, unchanged.
 run_told() { timeout 20 bash -c "$(told "$1" "$2")"; }
 told() { sed -n "s/^ *\($2.*\)/\1/p" "$T/$1.log" | head -n 1; }
 
 interrupt() {
 	kill -INT -- "-${pid[$1]}"
 	wait "${pid[$1]}" 2>/dev/null
-	like "$(cat "$T/$1.log")" 'nothing left behind' "$1: says it has stopped"
-	is "$(ls -A "$TMPDIR")" '' "$1: no file is left"
-	is "$(pgrep -g "${pid[$1]}")" '' "$1: no process is left"
-	is "$(ss -Hlntu | wc -l)" 0 "$1: no port is left"
+	like "$(cat "$T/$1.log")" 'nothing left behind' "$1: prints that it has stopped"
+	is "$(ls -A "$TMPDIR")" '' "$1: no file remains"
+	is "$(pgrep -g "${pid[$1]}")" '' "$1: no process remains"
+	is "$(ss -Hlntu | wc -l)" 0 "$1: no port remains open"
 }
 
 check 'make serve starts' serve demo make -s -C "$top" O="$O" serve
 check 'the nfs-ls line works' run_told demo nfs-ls
-like "$(run_told demo nfs-ls)" 'README' 'and lists the demo'
+like "$(run_told demo nfs-ls)" 'README' 'the nfs-ls line lists the demo'
 like "$(run_told demo showmount)" "$TMPDIR/.*demo" 'the showmount line works'
 like "$(run_told demo rpcinfo)" '100003 +3 +tcp' 'the rpcinfo line works'
 url=$(told demo nfs-ls | sed "s/.*'\(.*\)'.*/\1/")
@@ -45,17 +45,17 @@ interrupt demo
 
 mkdir "$T/my files"
 echo mine >"$T/my files/one"
-check 'a folder with a blank in its name' serve dir "$top/etc/serve" "$T/my files"
-like "$(timeout 20 nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'is served'
+check 'make serve starts for a folder with a blank in its name' serve dir "$top/etc/serve" "$T/my files"
+like "$(timeout 20 nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'that folder is served'
 interrupt dir
 
 serve wrong "$top/etc/serve" "$T/nowhere" || true
-like "$(cat "$T/wrong.log")" "nowhere is not a directory" 'a missing folder is named'
+like "$(cat "$T/wrong.log")" "nowhere is not a directory" 'the message names a missing folder'
 
 O=$(reachable)
 install "$top/etc/serve" "$T/programs/serve"
-check 'an ordinary user can serve' serve user setpriv --reuid alice \
+check 'make serve starts for a plain user' serve user setpriv --reuid alice \
     --regid alice --clear-groups "$O/serve"
-like "$(run_told user nfs-ls)" 'README' 'on high ports'
+like "$(run_told user nfs-ls)" 'README' 'it serves on high ports'
 interrupt user
 done_testing

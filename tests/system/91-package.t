@@ -19,7 +19,7 @@ for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd etc/default/tern \
 	like "$list" "$f\$" "the package has $f"
 done
 like "$(dpkg-deb -I "$deb" conffiles)" '^/etc/default/tern$' 'flags are a conffile'
-like "$(dpkg-deb -f "$deb" Depends)" 'libevent.*libseccomp2' 'libraries are depended on'
+like "$(dpkg-deb -f "$deb" Depends)" 'libevent.*libseccomp2' 'the package depends on the libraries'
 
 # The same tree packed twice gives the same bytes.
 export SOURCE_DATE_EPOCH=1700000000
@@ -31,7 +31,7 @@ done
 check 'the package is reproducible' cmp "$T"/1/*.deb "$T"/2/*.deb
 
 make -s O="$O" install DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
-check 'make install puts the programs' test -x "$T/local/usr/local/sbin/nfsd"
+check 'make install installs the programs' test -x "$T/local/usr/local/sbin/nfsd"
 like "$(cat "$T/local/usr/local/lib/systemd/system/tern-nfsd.service")" \
     '^ExecStart=!?/usr/local/sbin/nfsd' 'units name the installed program'
 make -s O="$O" uninstall DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
@@ -41,7 +41,7 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
 	make -s dist O="$T/a" >/dev/null
 	make -s dist O="$T/b" >/dev/null
 	check 'the tarball is reproducible' cmp "$T"/a/*.tar.gz "$T"/b/*.tar.gz
-	like "$(tar -tzf "$T"/a/*.tar.gz)" '^tern-[0-9.]*/GNUmakefile$' 'and complete'
+	like "$(tar -tzf "$T"/a/*.tar.gz)" '^tern-[0-9.]*/GNUmakefile$' 'the tarball is complete'
 else
 	skip 'not a git tree' 2
 fi

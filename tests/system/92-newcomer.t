@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# The mistakes a newcomer makes: each gets one line that names the fix.
+# The mistakes of a newcomer: each gets one line that names the remedy.
 . "${0%/*}/lib.sh"
 private "$@"
 need_daemons
@@ -8,15 +8,16 @@ need_daemons
 mkdir "$T/x" "$T/dead"
 exports "$T/x 127.0.0.1(ro)"
 
-# says NAME REGEX DESCRIPTION FLAG...: ends with status 1, and says so once.
+# says NAME REGEX DESCRIPTION FLAG...: it exits with status 1 after one such
+# line.
 says() {
 	local name=$1 want=$2 what=$3 rc
 	shift 3
 	timeout 10 "$O/$name/$name" -d -s "$T/sock" "$@" >"$T/out" 2>&1
 	rc=$?
 	like "$(cat "$T/out")" "$want" "$name: $what"
-	is "$rc" 1 'and exits 1'
-	is "$(grep -cE "$want" "$T/out")" 1 'in one line'
+	is "$rc" 1 'it exits with status 1'
+	is "$(grep -cE "$want" "$T/out")" 1 'it prints one such line'
 }
 
 files=(-f "$T/exports" -k "$T/key")
@@ -26,27 +27,27 @@ says nfsd 'nosuchuser.* does not exist' 'a wrong user' -u nosuchuser "${files[@]
 
 touch "$T/open.key"
 chmod 644 "$T/open.key"
-says mountd 'open.key: .*chmod 600' 'a key others can read' -f "$T/exports" -k "$T/open.key"
+says mountd 'open.key: .*chmod 600' 'a key that others can read' -f "$T/exports" -k "$T/open.key"
 
 echo "$T/x 127.0.0.1(rww)" >"$T/wrong"
 says mountd 'wrong:1:[0-9]+: .*"rww".*did you mean "rw"' 'a mistyped option' \
     -f "$T/wrong" -k "$T/key"
 says mountd '^[^ ]*mountd: invalid option' 'a wrong flag' -Q
-says mountd 'try .*--help' 'where the right ones are' -Q
+says mountd 'try .*--help' 'a wrong flag: the message names --help' -Q
 says nfsd '"0": not a number from 1 to 64' 'a number out of range' -w 0
 
 start portmapd || bail 'no portmapd'
-says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use, by whom' -p 111
+says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use: the message names the process' -p 111
 stop portmapd
 
 as alice timeout 10 "$(reachable)/portmapd/portmapd" -d -s "$T/dead/sock" >"$T/out" 2>&1
-like "$(cat "$T/out")" 'ports below 1024 need root.*-p' 'portmapd: not root: choose a port'
+like "$(cat "$T/out")" 'ports below 1024 need root.*-p' 'portmapd: a plain user needs another port'
 
-# Two that must not end the daemon: they may come right by themselves.
+# Two mistakes must not end the daemon, since they may resolve later.
 exports "$T/gone 127.0.0.1(ro)
 $T/x 127.0.0.1(ro)"
 start mountd -p 20048 || bail 'no mountd'
-check 'a missing export path is named' wait_for 5 grep -q "$T/gone.*not served" "$T/mountd.log"
-check 'a missing portmapper is named with the fix' wait_for 5 \
+check 'mountd: the log names a missing path' wait_for 5 grep -q "$T/gone.*not served" "$T/mountd.log"
+check 'mountd: the log names a missing portmapper and the remedy' wait_for 5 \
     grep -Eq 'waiting for the portmapper at .*start portmapd' "$T/mountd.log"
 done_testing

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A real systemd boots, gets the package, serves, survives kills, purges.
+# A real systemd boots. The package is installed, serves, survives kills and is
+# purged.
 #
-# The tree is made once by mmdebstrap from the machine's package mirror and kept
-# as $O/debian-tree-*.tar. Skipped where no container can be booted.
+# mmdebstrap makes the tree once from the machine's package mirror; it is kept
+# as $O/debian-tree-*.tar. Skipped if no container can boot here.
 . "${0%/*}/lib.sh"
 need_root
 need mmdebstrap mmdebstrap systemd-nspawn systemd-container unshare util-linux
@@ -27,8 +28,8 @@ fi
 mkdir "$tree"
 tar -xf "$cache" -C "$tree"
 
-# Nothing of the host's mounts is shared; its own filter would refuse
-# open_by_handle_at(2), and its cgroups must be of the second kind.
+# The container shares no mounts with the host. nspawn's filter is off, since it
+# refuses open_by_handle_at(2), and cgroups are version 2.
 SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 unshare -m \
     systemd-nspawn --register=no --keep-unit --quiet -D "$tree" \
     --private-network --capability=all --console=pipe --boot \
@@ -56,7 +57,7 @@ can_read() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/x/file)" = content ]; }
 
 cp "$deb" "$tree/tern.deb"
 like "$(in_tree dpkg -i /tern.deb 2>&1)" 'rpcbind.* is running' \
-    'beside a running rpcbind nothing is enabled, and it is said'
+    'beside a running rpcbind the package enables nothing and says so'
 check 'rpcbind was not stopped' in_tree systemctl is-active rpcbind.socket
 in_tree systemctl disable --quiet --now rpcbind.socket rpcbind
 
@@ -66,40 +67,40 @@ echo '/srv/x 127.0.0.0/8(rw)' >"$tree/etc/exports"
 check 'the units start' in_tree systemctl enable --quiet --now \
     tern-portmapd.socket tern-portmapd tern-mountd tern-nfsd
 for u in "${units[@]}"; do
-	check "$u is up" in_tree systemctl is-active "$u"
+	check "$u is active" in_tree systemctl is-active "$u"
 done
 wait_for 10 can_read
-check 'a client reads' can_read
-like "$(in_tree rpcinfo -p 127.0.0.1)" '100003 +3 +tcp +2049' 'nfsd is registered at its pinned port'
-like "$(in_tree stat -c %a:%U /var/lib/tern/handle.key)" '^600:root' 'the key is private'
+check 'a client reads a file' can_read
+like "$(in_tree rpcinfo -p 127.0.0.1)" '100003 +3 +tcp +2049' 'nfsd is registered at port 2049'
+like "$(in_tree stat -c %a:%U /var/lib/tern/handle.key)" '^600:root' 'only root can read the key'
 for u in portmapd mountd nfsd; do
-	like "$(in_tree ps -o user= -C $u)" "^_$u" "$u reads the network as _$u"
+	like "$(in_tree ps -o user= -C $u)" "^_$u" "$u serves the network as _$u"
 done
 
 for u in "${units[@]}"; do
 	old=$(main_pid "$u")
 	in_tree kill -9 "$old"
-	check "$u is back after kill -9" wait_for 10 is_back "$u" "$old"
-	check 'and clients go on' wait_for 10 can_read
+	check "$u is restarted after kill -9" wait_for 10 is_back "$u" "$old"
+	check 'clients go on' wait_for 10 can_read
 done
 
 old=$(main_pid tern-nfsd)
 mkdir "$tree/srv/y"
 echo new >"$tree/srv/y/file"
 echo '/srv/y 127.0.0.0/8(ro)' >>"$tree/etc/exports"
-check 'reload works' in_tree systemctl reload tern-mountd tern-nfsd
+check 'systemctl reload succeeds' in_tree systemctl reload tern-mountd tern-nfsd
 new_there() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/y/file)" = new ]; }
-check 'and brings the new export' wait_for 10 new_there
-is "$(main_pid tern-nfsd)" "$old" 'without a restart'
+check 'the new export is served' wait_for 10 new_there
+is "$(main_pid tern-nfsd)" "$old" 'nfsd was not restarted'
 
 check 'the units stop' in_tree systemctl stop "${units[@]}" tern-portmapd.socket
-is "$(in_tree systemctl list-units --failed --plain --no-legend 'tern-*')" '' 'none has failed'
+is "$(in_tree systemctl list-units --failed --plain --no-legend 'tern-*')" '' 'no unit has failed'
 unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3)" 'portmapd|mountd|nfsd\[' \
-    'and none complained'
+    'the journal has no errors'
 in_tree systemctl start "${units[@]}"
-check 'purge stops and removes it' in_tree dpkg --purge tern
-is "$(in_tree ps -o args= -C portmapd,mountd,nfsd)" '' 'no process is left'
+check 'purge succeeds' in_tree dpkg --purge tern
+is "$(in_tree ps -o args= -C portmapd,mountd,nfsd)" '' 'no process remains'
 is "$(in_tree find / -xdev -path /proc -prune -o -name '*tern[-.d]*' -print |
-    grep -Ev 'pattern|extern|intern|/tern.deb|journal|/sys/')" '' 'no file is left'
-check_not 'no state is left' in_tree test -e /var/lib/tern
+    grep -Ev 'pattern|extern|intern|/tern.deb|journal|/sys/')" '' 'no file remains'
+check_not 'no state remains' in_tree test -e /var/lib/tern
 done_testing

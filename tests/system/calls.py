@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Compares the tables of permitted system calls with what roles do.
+"""Compares the tables of permitted system calls with the calls of roles.
 
     calls.py SOURCES TRACES...
 
-TRACES are folders of strace -ff -ttt; what a role does before it is sealed
-does not count. Prints TAP. An entry that is marked rare may be unseen.
+TRACES are folders of strace -ff -ttt. Calls of a role before it is sealed do
+not count. Prints TAP. An entry that is marked rare may be unseen.
 """
 import collections
 import os
@@ -23,7 +23,7 @@ ROLES = {
 }
 ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
-# Younger than the strace of Debian 12.
+# Newer than the strace of Debian 12.
 NEW = {"syscall_0x1c4": "fchmodat2"}
 
 def table(path, name=None):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Changes of mode and of entries, each seen by the next call.
+"""Changes modes and entries, and checks that the next call sees each change.
 
     changes.py DIRECTORY ROUNDS
 
-After each change the server is asked long enough to find that the times of the
-file have settled, and short enough for the next to be in the same second.
+After each change the server is asked until the times of the file have settled,
+but so briefly that the next change is in the same second.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ import time
 import mount
 import nfs
 
-ASKED = 0.05  # seconds; more than nfsd takes a time for settled after
+ASKED = 0.05  # seconds; times of files settle sooner
 
 
 def main(path, rounds):
@@ -36,7 +36,7 @@ def main(path, rounds):
             wrong.append(what)
         until = time.monotonic() + ASKED
         while time.monotonic() < until:
-            question()  # now it is remembered, if it ever is
+            question()  # now it is cached, if ever
 
     for _ in range(rounds):
         os.chmod(name, 0o644)

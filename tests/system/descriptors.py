@@ -4,9 +4,9 @@
 
     descriptors.py EXPORT WORKER-PID LIMIT FILES CONNECTIONS
 
-The worker may have LIMIT descriptors. Looks FILES up, so that each stays open,
-then opens CONNECTIONS, all but ten of them when the worker has no descriptor
-left. Prints what went wrong.
+The worker may have LIMIT descriptors. Looks FILES up, so that each stays open.
+Then opens CONNECTIONS, all but ten of them after the worker has used all
+descriptors. Prints what went wrong.
 """
 import resource
 import sys
@@ -17,13 +17,13 @@ from process import eventually, highest_descriptor, links, set_limit
 
 
 def open_files(pid):
-    """Descriptors of a worker, and those of them that are not sockets."""
+    """The number of descriptors, and of those that are not sockets."""
     found = links(pid)
     return len(found), sum(not n.startswith("socket:") for n in found)
 
 
 def connect(count):
-    """Connections that the worker has accepted."""
+    """Opens connections, which the worker has then accepted."""
     made = []
     for _ in range(count):
         made.append(nfs.connect())
@@ -44,13 +44,13 @@ def main(path, pid, limit, files, connections):
     if not eventually(lambda: open_files(pid)[0] <= most, 10):
         print(f"{open_files(pid)[0]} descriptors of {limit} are in use")
     set_limit(pid, resource.RLIMIT_NOFILE, highest_descriptor(pid) + 1, limit)
-    # Whatever is free below the highest is used up before files have to go.
+    # Free descriptors below the highest are used before files are closed.
     before = open_files(pid)[1]
     held += connect(connections - len(held))
     if open_files(pid)[1] >= before:
         print("no file was closed")
     for c in held + [first]:
-        c.null()  # raises when its connection was closed
+        c.null()  # raises if its connection was closed
     set_limit(pid, resource.RLIMIT_NOFILE)
     first.lookup(top, "f0")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Makes a server do everything it can, for tests that watch how it does it.
+"""Makes every call to a server, for tests that trace it.
 
     every_call.py EXPORT
 
@@ -15,11 +15,11 @@ from nfs import (BLK, EXCLUSIVE, FIFO, PORT, SOCK, TIMEOUT, Nfs2, Nfs3,
 from rpc import (TRANSPORTS, Closed, Failed, Reply, auth_sys, call, opaque,
                  u32, up_from)
 
-UNANSWERED = Reply(u32(0, 1, 1, 0, 0))  # one that is denied
+UNANSWERED = Reply(u32(0, 1, 1, 0, 0))  # a denied call
 
 
 class Careless:
-    """Goes on whatever the answer is, and when there is none."""
+    """A client that ignores errors and missing replies."""
 
     def call(self, name, args=b"", **more):
         try:
@@ -30,7 +30,7 @@ class Careless:
 
 class Careless3(Careless, Nfs3):
     def everything(self, fh, size):
-        """Every page of a listing."""
+        """Reads every page of a listing."""
         try:
             list(self.entries(fh, size))
         except Failed:
@@ -47,7 +47,7 @@ def connect(uid, kind="tcp"):
 
 
 def handle(reply):
-    """What was made or found; an empty handle when nothing was."""
+    """The handle in a reply, or an empty one."""
     return getattr(reply, "fh", None) or b""
 
 
@@ -135,7 +135,7 @@ def main(export):
             c.null()
             version3(c, root, f"{kind}{uid}")
             version2(Careless2(c.transport, uid, uid, (uid, 1100)), root)
-    # more at once than one message holds, then gone in the middle of a record
+    # A connection that ends in the middle of a record, then large transfers.
     c = connect(1001)
     c.null()
     c.transport.send(b"\x80\x00\x00\x28" + b"\0" * 10)

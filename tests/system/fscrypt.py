@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""An encrypted directory, by the ioctls of linux/fscrypt.h.
+"""Encrypts a directory with the ioctls of linux/fscrypt.h.
 
-    fscrypt.py make DIRECTORY    empty, encrypted with a key that is there now
-    fscrypt.py lock DIRECTORY    takes the key away
-    fscrypt.py unlock DIRECTORY  puts it back
+    fscrypt.py make DIRECTORY    encrypts an empty directory and adds its key
+    fscrypt.py lock DIRECTORY    removes the key
+    fscrypt.py unlock DIRECTORY  adds the key again
 
-The directory lies in the root of its filesystem.
+The directory is in the root of its filesystem.
 """
 import fcntl
 import os
@@ -22,7 +22,7 @@ AES_256_XTS, AES_256_CTS = 1, 4
 
 
 def control(path, request, data):
-    """What the kernel made of the data."""
+    """Calls the ioctl. Returns the data that the kernel wrote."""
     answer = bytearray(data)
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.ioctl(fd, request, answer, True)
@@ -35,20 +35,20 @@ def specifier(identifier=b""):
 
 
 def add_key(mount):
-    """The identifier that the kernel gives the key."""
+    """Adds the key. Returns the identifier that the kernel gives it."""
     added = control(mount, ADD_KEY, specifier() + struct.pack(
         "=II32s", len(KEY), 0, b"") + KEY)
     return added[8:24]
 
 
 def main(what, path):
-    mount = os.path.dirname(path)  # what is open cannot be locked
+    mount = os.path.dirname(path)  # an open directory cannot be locked
     if what == "make":
         control(path, SET_POLICY, struct.pack(
             "=BBBB4s16s", 2, AES_256_XTS, AES_256_CTS, 0, b"", add_key(mount)))
     elif what == "unlock":
         add_key(mount)
-    else:  # adding it again tells its identifier
+    else:  # adding the key again returns its identifier
         control(mount, REMOVE_KEY, specifier(add_key(mount)) + bytes(24))
 
 

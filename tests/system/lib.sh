@@ -9,10 +9,10 @@
 #	check 'answers NULL' rpcinfo -t 127.0.0.1 nfs 3
 #	done_testing
 #
-# A test that calls private runs itself again inside namespaces of its own:
-# only loopback, its own process tree, /run and users; so tests can run side by
-# side, use port 111, and leave nothing behind however they end.
-# The programs under test come from $O (default: the top of the tree).
+# A test that calls private runs itself again inside its own namespaces, with
+# only loopback, its own process tree, /run and users. So tests can run in
+# parallel, use port 111, and leave nothing behind however they end. The
+# programs under test come from $O (default: the top of the tree).
 # Runs in: the tests.
 
 set -u
@@ -43,7 +43,7 @@ ok() {
 	fi
 	_failed=$((_failed + 1))
 	echo "not ok $_tests - $2"
-	echo "#   failed: $2" >&2 # prove shows only this
+	echo "#   failed: $2" >&2 # prove shows standard error only
 	return 1
 }
 
@@ -122,7 +122,7 @@ skip_all() {
 	exit 0
 }
 
-# Prints the plan; the logs of the daemons as comments when anything failed.
+# Prints the plan. If a test failed, prints the daemons' logs as comments.
 done_testing() {
 	local f
 	if [ $_failed -gt 0 ] && [ -n "${T:-}" ]; then
@@ -153,7 +153,7 @@ need() {
 
 # Is this a build with sanitizers? It has no filter and more memory.
 sanitized() { grep -q __asan_init "$O/portmapd/portmapd"; }
-# Has it no filter? Neither has the build that counts lines (make cover).
+# Has it no filter? The build of make cover has none either.
 unfiltered() { sanitized || grep -q __gcov_dump "$O/portmapd/portmapd"; }
 # The leak check traces the process, which the sandbox forbids.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
@@ -176,7 +176,7 @@ _cleanup() {
 	for ((i = ${#_at_end[@]} - 1; i >= 0; i--)); do
 		eval "${_at_end[i]}" >/dev/null 2>&1
 	done
-	# A daemon that is still ending would write into what we remove.
+	# A daemon that is still ending would write into the removed directory.
 	for i in "${pid[@]}"; do
 		wait "$i"
 	done 2>/dev/null
@@ -187,7 +187,7 @@ _cleanup() {
 	rm -rf --one-file-system "$T"
 }
 
-# Makes $T, a directory of this test alone. Readable for everybody.
+# Makes $T, a directory of this test alone. All users can read it.
 scratch() {
 	T=$(mktemp -d "${TMPDIR:-/tmp}/tern-test.XXXXXX") || bail "no scratch"
 	chmod 755 "$T"
@@ -196,9 +196,9 @@ scratch() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# The users of a Tern host and two people, in an /etc of this test alone. (Single
-# files mounted over the machine's would be lost when a package that is being
-# installed renames a new passwd over the old one.)
+# The users of a Tern host and two plain users, in an /etc of this test alone. A
+# single file mounted over /etc/passwd would be lost when the installation of a
+# package renames a new passwd over it.
 _users() {
 	mkdir "$T/etc"
 	mount -t tmpfs -o mode=755 tmpfs "$T/etc" || bail "no tmpfs"
@@ -223,7 +223,7 @@ _users() {
 	rmdir "$T/etc"
 }
 
-# private "$@": goes on in a network, mount and process namespace of its own.
+# private "$@": continues in its own network, mount and process namespaces.
 private() {
 	if [ -z "${TERN_PRIVATE:-}" ]; then
 		need_root
@@ -239,7 +239,7 @@ private() {
 	_users
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds; fails when time runs out.
+# wait_for SECONDS COMMAND...: waits until it succeeds, or fails after SECONDS.
 wait_for() {
 	local end=$((SECONDS + $1 + 1))
 	shift
@@ -249,8 +249,8 @@ wait_for() {
 	done
 }
 
-# host_add NAME OUR-ADDRESS/LEN ITS-ADDRESS/LEN: another machine, a network
-# namespace at the end of a virtual cable; the interfaces are NAME and eth0.
+# host_add NAME OUR-ADDRESS/LEN ITS-ADDRESS/LEN: adds another machine, a network
+# namespace at the end of a virtual cable. The interfaces are NAME and eth0.
 host_add() {
 	unshare -n sleep infinity &
 	pid[$1]=$!
@@ -285,8 +285,8 @@ as() {
 	setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups -- "$@"
 }
 
-# reachable: prints a directory like $O whose daemons every user can run; the
-# clone may lie in root's home.
+# reachable: prints a directory like $O whose daemons every user can run. The
+# clone itself may be in root's home.
 reachable() {
 	local p
 	for p in portmapd mountd nfsd; do
@@ -298,17 +298,18 @@ reachable() {
 # hex TEXT
 hex() { printf %s "$1" | od -An -v -tx1 | tr -d ' \n'; }
 
-# ram MEGABYTES: from now on images of loop_fs lie in memory.
+# ram MEGABYTES: keeps later images of loop_fs in memory.
 ram() {
 	LOOP_IN=$T/ram
 	mkdir -p "$LOOP_IN"
 	mount -t tmpfs -o "size=$1m" tmpfs "$LOOP_IN"
 }
 
-# loop_fs TYPE MEGABYTES DIRECTORY: a filesystem of its own, mounted there
-# (ext4, with INODES of them; seconds, an ext4 without fractions of them; encrypt,
-# one that can; xfs from 300 MB, btrfs from 120 MB). Fails when it cannot be had.
-# The directory may be $T itself, while it is empty.
+# loop_fs TYPE MEGABYTES DIRECTORY: makes a filesystem and mounts it there. TYPE
+# is ext4 (INODES sets their number), seconds (ext4 with times of whole
+# seconds), encrypt (ext4 with encryption), xfs (from 300 MB) or btrfs (from 120
+# MB). Fails if this machine cannot. The directory may be $T itself while it is
+# empty.
 loop_fs() {
 	local image
 	image=$(mktemp "${LOOP_IN:-$T}/loop.XXXXXX")
@@ -325,7 +326,7 @@ loop_fs() {
 	mount -o loop "$image" "$3"
 }
 
-# Where make puts the helper programs of tests/DIRECTORY.
+# built DIRECTORY: where make puts the helper programs of tests/DIRECTORY.
 built() {
 	local d=$O/tests/$1
 	[ "$O" != "$top" ] || d=$top/build/tests/$1
@@ -336,11 +337,11 @@ built() {
 
 alive() { [ -n "${pid[$1]:-}" ] && kill -0 "${pid[$1]}" 2>/dev/null; }
 
-# The parent is up, everything is bound, or it has ended.
+# Is every socket of the daemon bound, or has it ended?
 _started() { grep -q 'listening on' "$T/$1.log" || ! alive "$1"; }
 
-# start portmapd|mountd|nfsd [FLAG...]: in the foreground, log in $T/NAME.log,
-# until it listens. Adds -s, -f, -k of this test.
+# start portmapd|mountd|nfsd [FLAG...]: starts it in the foreground, logs to
+# $T/NAME.log, and waits until it listens. Adds -s, -f, -k of this test.
 start() {
 	local p=$1 own=(-s "$T/run/portmap.sock")
 	shift
@@ -359,7 +360,7 @@ start() {
 	fi
 }
 
-# stop NAME [SIGNAL]: ends it and waits; the exit status is the daemon's.
+# stop NAME [SIGNAL]: ends it and waits. Returns the daemon's exit status.
 stop() {
 	local n=${pid[$1]:-}
 	[ -n "$n" ] || return 0
@@ -369,7 +370,7 @@ stop() {
 }
 
 # start_again NAME [FLAG...]: after a kill -9 the roles need a moment to notice
-# and let go of the port.
+# it and to close the port.
 start_again() {
 	local n
 	for n in $(seq 30); do
@@ -380,11 +381,11 @@ start_again() {
 	return 1
 }
 
-# exports TEXT: what the next start (or SIGHUP) reads.
+# exports TEXT: writes the file that the next start (or SIGHUP) reads.
 exports() { printf '%s\n' "$1" >"$T/exports"; }
 
-# tern_start EXPORTS-TEXT [NFSD-FLAG...]: all three, on port 111 and 2049, the
-# latter so that clients which know no portmapper find it.
+# tern_start EXPORTS-TEXT [NFSD-FLAG...]: starts all three, with ports 111 and
+# 2049. Clients without a portmapper use port 2049.
 tern_start() {
 	exports "$1"
 	shift
@@ -404,7 +405,7 @@ tern_stop() {
 	return $rc
 }
 
-# registered PROGRAM VERSION tcp|udp: does the portmapper here know it?
+# registered PROGRAM VERSION tcp|udp: is it registered here?
 registered() {
 	rpcinfo -p 127.0.0.1 2>/dev/null |
 	    awk -v p="$1" -v v="$2" -v t="$3" \
@@ -431,5 +432,5 @@ _tree() {
 
 # nfs [FLAG...] COMMAND...: one call of NFS 3, or MNT.
 nfs() { "$top/tests/lib/nfs_call.py" "$@"; }
-# pmap COMMAND...: what no decent client asks a portmapper.
+# pmap COMMAND...: calls of a portmapper that normal clients do not make.
 pmap() { "$top/tests/system/pmap_call.py" "$@"; }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Every procedure of both versions called and decoded by somebody else's code
- * (libnfs), against running daemons:
+ * Calls every procedure of both versions of running daemons with independent
+ * code (libnfs):
  *
  *	libnfs_raw server path uid
  *
@@ -28,10 +28,10 @@
 
 #define WAIT_MS 10000
 
-/* What the callbacks leave behind of one answer. */
+/* What the callbacks keep of one reply. */
 static struct {
 	bool done;
-	int status; /* of the call, -1: RPC failed */
+	int status; /* of the call; -1: RPC failed */
 	char fh[NFS3_FHSIZE];
 	u_int fh_len;
 	char data[8192];
@@ -61,7 +61,7 @@ wait_for_it(void)
 		a.status = -1;
 }
 
-/* Calls and waits; the status is left in a. */
+/* Calls and waits. The status is in a. */
 #define CALL(function, take, arguments)                                        \
 	do {                                                                   \
 		memset(&a, 0, sizeof(a));                                      \
@@ -70,7 +70,7 @@ wait_for_it(void)
 		wait_for_it();                                                 \
 	} while (0)
 
-/* Notes the status; the answer when there is one to take more from. */
+/* Stores the status. Returns the reply if it has results. */
 static void *
 begin(int status, void *data)
 {
@@ -151,7 +151,7 @@ take_mnt3(struct rpc_context *ctx UNUSED, int status, void *data,
 		    r->mountres3_u.mountinfo.fhandle.fhandle3_len);
 }
 
-/* For answers of which only the status matters. */
+/* For replies of which only the status matters. */
 static void
 take_status(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)
@@ -185,7 +185,7 @@ take_lookup3(struct rpc_context *ctx UNUSED, int status, void *data,
 	keep_attr3(&r->LOOKUP3res_u.resok.obj_attributes);
 }
 
-/* CREATE, MKDIR, SYMLINK, MKNOD answer alike. */
+/* CREATE, MKDIR, SYMLINK and MKNOD have the same results. */
 static void
 take_made3(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)
@@ -260,7 +260,7 @@ take_readlink3(struct rpc_context *ctx UNUSED, int status, void *data,
 		    strlen(r->READLINK3res_u.resok.data));
 }
 
-/* libnfs packs its lists without regard to alignment: entries are copied. */
+/* libnfs does not align the entries of its lists, so they are copied. */
 static const void *
 next_entry(const void *from, void *to, size_t size)
 {
@@ -368,7 +368,7 @@ test_move3(char *dir, u_int dir_len)
 	cmp_ok(a.status, "==", 0, "RENAME into another directory");
 	back.from = r.to;
 	CALL(rpc_nfs3_rename_async, take_status, &back);
-	cmp_ok(a.status, "==", 0, "and back");
+	cmp_ok(a.status, "==", 0, "RENAME back");
 }
 
 static void
@@ -509,7 +509,7 @@ take_attr2(struct rpc_context *ctx UNUSED, int status, void *data,
 		keep_attr2(&r->GETATTR2res_u.resok.attributes);
 }
 
-/* LOOKUP, CREATE and MKDIR answer alike. */
+/* LOOKUP, CREATE and MKDIR have the same results. */
 static void
 take_dirop2(struct rpc_context *ctx UNUSED, int status, void *data,
     void *arg UNUSED)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * memscan PID KEYFILE: says which secrets are in a process's memory: "key" (the
- * file's bytes), "broker" and "worker" (the keys derived from it). A role that
- * is taken over can be made to show all of its memory; what is not there
- * cannot be shown.
+ * memscan PID KEYFILE: prints which secrets are in a process's memory: "key"
+ * (the file's bytes), "broker" and "worker" (the keys derived from it). A
+ * compromised role can reveal all of its memory, so it must not hold keys that
+ * it does not need.
  * Runs in: tests only, as root.
  */
 #include <err.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""MNT of MOUNT 3, many times.
+"""Calls MNT of MOUNT 3 many times.
 
     mount_load.py times ADDRESS PORT PATH...    300 times each over UDP; prints
-            the results of each, and "close" when no median is three times
+            the results of each, and "close" if no median time is three times
             another
     mount_load.py burst ADDRESS PORT DIRECTORY  3000 times DIRECTORY/1 to /300
             over one TCP connection, fifty at once, until all are answered

@@ -40,7 +40,7 @@ static struct rpc_target target, second; /* nfsd, twice */
 static uint8_t reply[NFS_RECORD_MAX];
 static uint8_t seen[NUMBERS_MAX];
 
-/* Binds to a port below 1024 where that is allowed, then connects. */
+/* Binds to a port below 1024 if permitted, then connects. */
 static int
 dial(const char *address, const char *port, bool stream)
 {
@@ -87,7 +87,7 @@ call_by(const struct rpc_target *by, uint32_t vers, uint32_t proc,
 	return in;
 }
 
-/* As clients do, asks again later when the server says so (JUKEBOX). */
+/* Repeats a call that gets JUKEBOX, as clients do. */
 static struct xdr_in
 call(void *arg UNUSED, uint32_t vers, uint32_t proc, const void *args,
     size_t len)
@@ -132,7 +132,7 @@ mount(const char *address, const char *port, const char *path, bool stream)
 	return fh;
 }
 
-/* CREATE or REMOVE of a number, by the other client. */
+/* The other client makes or removes the file of a number. */
 static void
 change(const struct fh *dir, uint32_t proc, unsigned int number)
 {
@@ -151,7 +151,7 @@ change(const struct fh *dir, uint32_t proc, unsigned int number)
 	(void)call_by(&second, 3, proc, args, out.len);
 }
 
-/* One READDIR; counts its entries. False at the end. */
+/* Makes one READDIR and counts its entries. Returns false at the end. */
 static bool
 list_some(const struct fh *dir, uint32_t vers, uint64_t *cookie)
 {

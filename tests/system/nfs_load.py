@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A client that goes on: nfs_load.py HANDLE SECONDS [tcp|udp]
+"""A client that does not give up: nfs_load.py HANDLE SECONDS [tcp|udp]
 
-Writes, reads back and looks up below HANDLE until the time is over. A broken
-connection is made again and the call repeated, as hard mounts do. Prints
-"calls N longest MS" or what went wrong; the exit status tells which.
+Writes, reads back and looks up below HANDLE until the time is over. After a
+broken connection it connects and repeats the call, as hard mounts do. Prints
+"calls N longest MS" and exits 0, or prints what went wrong and exits 1.
 """
 import os
 import sys
@@ -24,7 +24,7 @@ def main(handle, seconds, kind="tcp"):
         reply.need(STATUS_NAMES)
         return reply
 
-    # A reply may go without the handle when the broker is just away.
+    # A reply may have no handle while the broker restarts.
     fh = ask(lambda c: c.create(root, name)).fh or \
         ask(lambda c: c.lookup(root, name)).fh
     calls, longest, end = 0, 0.0, time.monotonic() + float(seconds)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""What nfsd remembers of files it does not keep open.
+"""nfsd's cached handles of files that it does not keep open.
 
     notes.py STATS-SOCKET known|unknown|replaced|snapshot EXPORT
 
-EXPORT has a directory of many files and one of others, which are asked for to
-have all of the many closed; snapshot makes one of the many, twice. Says what is
-wrong and exits with 1.
+EXPORT has a directory "many" and a directory "others". Calls to the others make
+nfsd close all of the many. snapshot makes a snapshot of the many, twice. Prints
+what is wrong and exits with 1.
 """
 import os
 import re
@@ -21,7 +21,7 @@ from rpc import Failed
 
 
 def counted(what):
-    """As nfsd told it last: it does so once a second."""
+    """A counter of nfsd, which updates it once a second."""
     name = rf"^tern_nfsd_{what}_total (\d+)"
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(sys.argv[1])
@@ -34,20 +34,20 @@ def listing(client, fh):
 
 
 def told(client, top):
-    """How many handles were known and how many not, until now."""
+    """The current numbers of hits and misses of the handle cache."""
     before = counted("descriptor_cache_hits")
     for _ in range(500):
-        client.getattr(top)  # one more hit: when it is told, all before are
+        client.getattr(top)  # one more hit: once it is counted, all before are
         if counted("descriptor_cache_hits") > before:
             break
         time.sleep(0.02)
     else:
-        sys.exit("nothing was told")
+        sys.exit("the counters do not change")
     return counted("handle_cache_hits"), counted("handle_cache_misses")
 
 
 def close_all(client, top):
-    """Has all that was open closed for other files."""
+    """Makes nfsd close all open files for others."""
     for _, handle in listing(client, client.lookup(top, "others").fh).values():
         client.getattr(handle)
 
@@ -58,12 +58,12 @@ def known(client, top, _):
     close_all(client, top)
     hits, misses = told(client, top)
     if misses < len(first) + 200:
-        return "handles came from nowhere"
+        return "too few misses for so many new handles"
     if listing(client, many) != first:
         return "the second listing differs"
     now = told(client, top)
     if now[0] != hits + len(first):
-        return f"{now[0] - hits} of {len(first)} were known"
+        return f"{now[0] - hits} of {len(first)} were hits"
     if now[1] > misses + 1:  # ".." was closed as well
         return "the broker was asked again"
     return None
@@ -77,11 +77,11 @@ def unknown(client, top, _):
     if listing(client, many) != first:
         return "the second listing differs"
     now = told(client, top)[0]
-    return None if now == hits else f"{now - hits} were known"
+    return None if now == hits else f"{now - hits} were hits"
 
 
 def replace(path):
-    """Makes path another file with the same number."""
+    """Makes path another file with the same inode number."""
     number = os.stat(path).st_ino
     for _ in range(1000):
         os.unlink(path)
@@ -89,7 +89,7 @@ def replace(path):
             pass
         if os.stat(path).st_ino == number:
             return
-    sys.exit(f"{path}: its number does not come again")
+    sys.exit(f"{path}: its inode number is not reused")
 
 
 def replaced(client, top, export):
@@ -101,7 +101,7 @@ def replaced(client, top, export):
     for name, (fileid, handle) in listing(client, many).items():
         new = int(name[1:]) % 50 == 0
         if fileid != first[name][0]:
-            return f"{name} has another number"
+            return f"{name} has another inode number"
         if (handle != first[name][1]) != new:
             return f"{name}: {'the old' if new else 'a new'} handle"
         if client.getattr(handle).attr.fileid != fileid:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Asks a portmapper things no decent client asks. One command per run:
+"""Calls to a portmapper that normal clients do not make. One command per run:
 
     pmap_call.py COMMAND ARGUMENT...
 
-Prints what it measured; exits 0 when all went as it must. Only for addresses
-of the test's own namespaces. PMAP_AS names the user to become first, PMAP_PORT
-the port to ask.
+Prints its measurements, and exits 0 if all replies are right. Only for
+addresses of the test's own namespaces. PMAP_AS names the user to become first,
+PMAP_PORT the port to ask.
 """
 import os
 import pwd
@@ -55,7 +55,7 @@ def is_true(reply):
 
 
 def cmd_ratio(address):
-    """Every procedure over UDP: how much longer is the reply?"""
+    """Calls every procedure over UDP: how much longer is the reply?"""
     worst = 0.0
     mixed = [b"", u32(NFS, 3, UDP, 0), rpcb(NFS, 3, "udp", owner="owner"),
              u32(NFS, 3, 0, 0), opaque("1.2.3.4.5.6"),
@@ -77,7 +77,7 @@ def cmd_ratio(address):
 
 
 def cmd_callit(address, prog, vers):
-    """NULL is answered, anything else refused, nothing hangs."""
+    """NULL is answered, any other procedure is refused."""
     prog, vers = int(prog), int(vers)
     for version, proc in ((2, CALLIT), (3, CALLIT), (4, CALLIT), (4, 10)):
         for args, accept in ((u32(prog, vers, 0, 0), SUCCESS),
@@ -89,7 +89,7 @@ def cmd_callit(address, prog, vers):
 
 
 def cmd_set_net(address):
-    """SET and UNSET by UDP and TCP, from a port below 1024 where possible."""
+    """SET and UNSET by UDP and TCP, from a port below 1024 if permitted."""
     messages = [call(PMAP, 2, SET, u32(NFS, 4, UDP, 900)),
                 call(PMAP, 2, UNSET, u32(NFS, 3, UDP, 0))]
     for v in (3, 4):
@@ -119,7 +119,7 @@ def cmd_unset(path, prog, vers):
 
 
 def cmd_strings(address):
-    """Lengths that lie, 2000 times (rpcbomb)."""
+    """Sends 2000 strings with wrong lengths (rpcbomb)."""
     stream = tcp(PORT, address)
     for i in range(2000):
         length = (100000000, 0xFFFFFFFF, 0xFFFFFFFD, 1025)[i % 4]
@@ -132,7 +132,7 @@ def cmd_strings(address):
 
 
 def cmd_malformed(address):
-    """GETADDR with netids and addresses that are none: the empty answer."""
+    """GETADDR with malformed netids and addresses gets an empty address."""
     for netid, uaddr in (("tcp", "1.2.3"), ("xyz", ""), ("tcp", "%s%n"),
                          ("tcp6", "fe80::1%lo.0.111"), ("tcp", "a" * 1000),
                          ("tcp", "1.2.3.4.5.6.7"), ("tcp", "::1.999.1"),
@@ -147,14 +147,14 @@ def cmd_malformed(address):
 
 
 def cmd_many(path, count):
-    """So many registrations; prints how many were taken."""
+    """Registers count programs; prints how many were accepted."""
     print(sum(map(is_true, unix(path).pipeline((
         set_call(300000 + i, 1) for i in range(int(count))), batch=500))))
     return True
 
 
 def cmd_kill(pid, address, prog, vers):
-    """kill -9: prints after how many milliseconds the entry is gone."""
+    """kill -9; prints the milliseconds until the entry is removed."""
     assert getport(address, prog, vers) != 0
     os.kill(int(pid), signal.SIGKILL)
     start = time.monotonic()
@@ -167,7 +167,7 @@ def cmd_kill(pid, address, prog, vers):
 
 
 def is_there(address, prog, vers):
-    """False as well while no portmapper answers."""
+    """Is it registered? False if no portmapper answers."""
     try:
         return getport(address, prog, vers) != 0
     except OSError:
@@ -175,7 +175,7 @@ def is_there(address, prog, vers):
 
 
 def cmd_back(address, prog, vers):
-    """Prints after how many milliseconds the entry is there."""
+    """Prints the milliseconds until the entry exists."""
     start = time.monotonic()
     while not is_there(address, prog, vers):
         if time.monotonic() - start > 5:
@@ -220,7 +220,7 @@ def cmd_rate(address, limit):
 
 
 def spoofed(source, target):
-    """An IPv4 datagram with a GETPORT; checksums are the kernel's business."""
+    """An IPv4 datagram with a GETPORT; the kernel adds checksums."""
     data = call(PMAP, 2, GETPORT, u32(PMAP, 2, UDP, 0))
     head = struct.pack(">HHHH", random.randrange(1024, 65535), PORT,
                        8 + len(data), 0)
@@ -230,7 +230,7 @@ def spoofed(source, target):
 
 
 def cmd_flood(address, seconds):
-    """GETPORTs from 1000 sources as fast as it goes; prints the rate."""
+    """Sends GETPORTs from 1000 sources without pause; prints the rate."""
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     net = socket.inet_aton(address)[:2]
     packets = [spoofed(net + bytes((2 + i // 250, 1 + i % 250)), address)
@@ -250,8 +250,8 @@ def cmd_flood(address, seconds):
 
 
 def cmd_latency(address, seconds):
-    """TCP queries (connection and GETPORT): nine of ten within 50 ms, the
-    tenth may have met a busy test machine."""
+    """TCP queries (connection and GETPORT): nine of ten within 50 ms. The
+    tenth may be slow on a busy test machine."""
     end = time.monotonic() + float(seconds)
     took = []
     while time.monotonic() < end:
@@ -268,7 +268,7 @@ def cmd_latency(address, seconds):
 
 
 def cmd_hold(path, count):
-    """So many idle connections, until standard input ends."""
+    """Holds count idle connections until standard input ends."""
     held = []
     for _ in range(int(count)):
         try:

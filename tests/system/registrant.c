@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Stands for a server that registers as mountd and nfsd do, until it is told
- * to end:
+ * A server that registers as mountd and nfsd do, until a signal ends it:
  *
  *	registrant SOCKET PROGRAM VERSION ADDRESS:PORT ...
  *
- * registers the version on UDP and TCP at each address. Says "registered" on
- * standard error (the registration's own line); SIGTERM says farewell first.
+ * registers the version on UDP and TCP at each address. The registration logs
+ * "registered" to standard error. SIGTERM unregisters first.
  * Runs in: test program.
  */
 #include <err.h>

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: ISC
 """A FUSE filesystem with moods: slowfs.py DIRECTORY MOOD
 
-Speaks the kernel's protocol itself. One file, "file", with the text "slow".
-While the file MOOD exists, its text says what is wrong:
+Implements the kernel's protocol itself. It has one file, "file", with the text
+"slow". While the file MOOD exists, its text chooses a fault:
 
-    (nothing) or hang   every answer waits, until MOOD is gone
+    (nothing) or hang   every answer waits until MOOD is removed
     slow                every answer takes a moment
-    eio                 whatever touches the disk is an I/O error
-    fsync               only what is to reach the disk is
+    eio                 every access to the disk is an I/O error
+    fsync               only fsync is an I/O error
     short               reads and writes move three bytes at a time
 """
 import ctypes
@@ -61,7 +61,7 @@ def set_attr(node, body):
 
 
 def answer(op, node, body, mood):
-    """Bytes, an errno, or None for no answer."""
+    """Returns bytes, an errno, or None for no answer."""
     if (mood == "eio" and op in DISK) or (mood == "fsync" and op == FSYNC):
         return EIO
     if op == INIT:

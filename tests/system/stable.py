@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Stable writes, and the proof that they were.
+"""Stable writes, and the proof that they are stable.
 
     stable.py load PATH       makes calls; prints one line for each stable
                               reply: xid, system call, file, offset
     stable.py judge TRACE     reads those lines, and strace's of nfsd
-    stable.py fsync PATH      the next fsync fails: is the client told?
+    stable.py fsync PATH      the next fsync fails: does the client learn it?
     stable.py pwritev2 PATH   the same for a stable write
 """
 import itertools
@@ -24,8 +24,8 @@ CALLER = 1000, 1000
 # ---- load
 
 def calls(c, fh, xids, name):
-    """(message, what the reply needs) of all calls for one file; a reply needs
-    (xid, system call, file, offset), or None when it promises nothing."""
+    """(message, what its reply needs) for all calls to one file. A reply needs
+    (xid, system call, file, offset), or None if it promises nothing."""
     c2 = nfs.Nfs2(None, *CALLER)
     for k in range(ROUNDS):
         at = k * 3 * BLOCK
@@ -64,7 +64,7 @@ HEX = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
 def records(data):
-    """Transaction ids of the replies in what was sent."""
+    """Transaction ids of the replies in the sent data."""
     while len(data) >= 8:
         mark, xid = Cursor(data).take("II")
         yield xid
@@ -81,7 +81,7 @@ def events(trace):
         tid, call, kind, rest = m.groups()
         if kind == "(":
             if call.startswith("send"):
-                # a reply counts from when its sending begins
+                # a reply counts from the start of its sending
                 data = b"".join(bytes.fromhex(h.replace("\\x", ""))
                                 for h in HEX.findall(rest))
                 for xid in records(data):
@@ -118,7 +118,7 @@ def judge(trace):
         need = want.pop(event[1], None)
         if need is None:
             continue
-        # each call is used once: a commit cannot lean on an earlier one
+        # each call is used once: a commit cannot rely on an earlier one
         if done.get(need, 0) == 0:
             bad += 1
             print(f"reply {event[1]:#x} was sent before {need} returned")
@@ -133,8 +133,8 @@ def judge(trace):
 # ---- failing
 
 def verifiers(fh, failing):
-    """Told over several connections, so by several workers, in calls that
-    need not what fails."""
+    """The verifiers of several connections, so of several workers, from calls
+    that do not need the failing system call."""
     found = set()
     for _ in range(8):
         c = nfs.connect(*CALLER)

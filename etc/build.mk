@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-# How Tern is built; GNUmakefile says what. The macros are expanded once for each
-# variant, daemon, test and fuzzer. `make -p` prints what became of them, and
-# each macro has one example.
+# How Tern is built; GNUmakefile says what. The macros are expanded once for
+# each variant, daemon, test and fuzzer. `make -p` prints the results, and each
+# macro has one example.
 
 comma := ,
 space := $() $()
@@ -46,7 +46,7 @@ base_ldflags := -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack \
 link = $(base_ldflags) $(LINK) $(LDFLAGS) -o $@ -Wl,--start-group $^ \
 	-Wl,--end-group $(LIB_LIBS) $(LDLIBS)
 
-# TAP: an installed libtap, else ours.
+# TAP: an installed libtap, else tests/tap.c.
 TAP_INC := $(shell pkg-config --variable=includedir tap 2>/dev/null)
 TAP_CFLAGS := -Itests $(if $(TAP_INC),-DTAP_INSTALLED='"$(TAP_INC)/tap.h"')
 TAP_LIBS := $(if $(TAP_INC),$(shell pkg-config --libs tap))
@@ -62,14 +62,14 @@ CC_asan = $(CC) $(SAN)address,undefined
 CC_tsan = $(CC) $(SAN)thread
 CC_fuzz = $(CLANG) $(SAN)fuzzer-no-link,address,undefined
 # Children of tests write their counters themselves (tests/cover.c), and the
-# daemons have no filter, which would keep them from it.
+# daemons have no filter, which would prevent that.
 CC_cover = $(CC) -O0 -g --coverage
 link_cover := $(foreach f,open _exit execv kill seccomp_load,-Wl,--wrap=$f)
 link_daemon_cover = $(wrap_unfiltered:%=-Wl,--wrap=%)
 more_cover = $1/tests/cover.o
 more_daemon_cover = $1/tests/cover.o $1/tests/unfiltered/unfiltered.o
 
-# What there is to build. A C file under tests/ that has a main() is a program.
+# The programs to build. A C file under tests/ that has a main() is a program.
 # The others of its folder, and those of tests/wire and tests/lib, are linked
 # into it.
 have := $(foreach d,$(DAEMONS),$(if $(wildcard $d/$d.c),$d))
@@ -191,7 +191,7 @@ endef
 
 -include $(shell find $B -type f -name '*.d' 2>/dev/null)
 
-# Before anything is compiled: are the libraries there?
+# Before anything is compiled: are the libraries installed?
 .PHONY: FORCE ready
 FORCE:
 ready:

@@ -28,6 +28,6 @@ sed -n 's/^| \([0-9]*\) | .*(\*own\*).*/\1/p' tests/abuse/README.md |
     sort >"$count.own"
 awk '/^@case\(/ { n = $0; sub(/@case\(/, "", n); sub(/,.*/, "", n); open = 1 }
     open && /own=True/ { print n } /\)$/ { open = 0 }' tests/abuse/*.py |
-    sort | comm -3 - "$count.own" | none 'a row says when a case starts daemons'
+    sort | comm -3 - "$count.own" | none 'a row marks a case that starts daemons'
 rm -f "$count.own"
 done_testing

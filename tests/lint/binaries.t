@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# What is built is hardened, and the hooks of tests are not in it.
+# The programs are hardened and contain no hooks of tests.
 . "${0%/*}/lib.sh"
 
 O=${O:-.}
@@ -9,7 +9,7 @@ programs=$(for d in portmapd mountd nfsd; do
 done)
 [ -n "$programs" ] || skip_all 'nothing is built'
 
-each() { # DESCRIPTION COMMAND, which sees $p and prints what is wrong
+each() { # DESCRIPTION COMMAND, which gets a program and prints its faults
 	for p in $programs; do
 		"$2" "$p" | sed "s,^,${p##*/}: ,"
 	done | none "$1"
@@ -27,8 +27,8 @@ stack() {
 fortify() { readelf -sW "$1" | grep -q '_chk@' || echo "not fortified"; }
 cet() {
 	[ "$(uname -m)" = x86_64 ] || return 0
-	# Debian's start files carry no CET note, so the linker drops it from
-	# the program; what counts is that our code has its landing pads.
+	# Debian's start files have no CET note, so the linker drops it from the
+	# program. Tern's own code must have its landing pads.
 	objdump -d --no-show-raw-insn "$1" |
 	    grep -A 1 '<main>:$' | grep -q endbr64 || echo "no CET"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Calls nobody makes, and calls that have one home (tests/lint/homes).
+# Calls that no file makes, and calls that have one home (tests/lint/homes).
 . "${0%/*}/lib.sh"
 
 before='(^|[^A-Za-z0-9_>.])'
@@ -16,13 +16,13 @@ prod=$(printf '%s\n' "$all" | grep -E '^(common|portmapd|mountd|nfsd)/' || true)
 for f in strcpy strcat sprintf vsprintf gets atoi atol atoll strtok alloca \
     system popen signal strncpy strncat rand tmpnam mktemp getwd; do
 	printf '%s\n' "$all" | calls $f || true
-done | none 'nobody calls strcpy, sprintf, atoi, strtok, system and the like'
+done | none 'no file calls strcpy, sprintf, atoi, strtok, system and the like'
 
-# Nothing could be done about their results. One way to write them is enough.
+# Callers cannot act on the results of these calls, so they are not cast.
 printf '%s\n' "$all" | grep -E '\(void\) *(close|pthread_[a-z_]+) *\(' |
     none 'close and pthread calls go without (void)'
 
-# Codecs and operations work on memory that is already there.
+# Codecs and operations use memory that the caller provides.
 printf '%s\n' "$prod" |
     grep -E '^(nfsd/(wire|ops)/|common/rpc/xdr|mountd/worker/mount_(xdr|ops)|portmapd/[a-z]+_(proc|ops))' |
     calls 'malloc|calloc|realloc|reallocarray|strdup|free' |

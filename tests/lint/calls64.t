@@ -12,13 +12,14 @@ generic() { sed 's/^newfstatat$/fstatat/'; }
 
 tables=$(product | xargs grep -l "struct sandbox_call .*\[\]")
 for f in $tables; do
-	# rows outside #ifdef; a definition of our own counts as a guard
+	# Rows outside #ifdef. A definition of the call in the file counts as a
+	# guard.
 	awk '/^#if/ { n++ } /^#endif/ { n-- } n == 0 && /^\t\{ SYS_/ {
 		sub(/.*SYS_/, ""); sub(/[^a-z0-9_].*/, ""); print }' "$f" |
 	    generic | while read -r call; do
 		grep -Eq "__NR(3264)?_$call\$|__NR(3264)?_${call}[[:space:]]" $list ||
 		    grep -q "define SYS_$call" "$f" ||
-		    echo "$f: $call is not on every machine: #ifdef it"
+		    echo "$f: $call is not on every machine: use #ifdef"
 	done
 done | none 'system calls of the tables exist on ARM64'
 

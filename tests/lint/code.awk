@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-# Prints file:line:text of C with comments gone and strings emptied, so that a
-# word found in the output is code. Runs in: the lint tests.
+# Prints file:line:text of C without comments and the contents of strings, so
+# that a word found in the output is code. Runs in: the lint tests.
 
 FNR == 1 { inside = 0 }
 

@@ -7,11 +7,11 @@ papers=$(files 'README.md' 'HACKING.md' 'SECURITY.md' 'CONTRIBUTING.md')
 
 for f in README.md HACKING.md SECURITY.md CONTRIBUTING.md LICENSE .ci/run; do
 	[ -s $f ] || echo "$f is missing or empty"
-done | none 'the documents are there'
+done | none 'the documents exist'
 [ -n "$papers" ] || { done_testing && exit 0; }
 
 all=$(files)
-# Words that look like a file of ours: below one of our folders, or a C name.
+# Words that look like a file of Tern: below one of its folders, or a C name.
 for paper in $papers; do
 	tr -c 'A-Za-z0-9_./*<>-' '\n' <"$paper" | sed 's/[.]*$//' |
 	    grep -E '^(portmapd|mountd|nfsd|common|tests|man|etc|\.ci)/[^<>*]+$|^[a-z0-9_]+\.[ch]$|^[A-Z]+\.md$' |

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# One look for every file: the formatter's, and a head that says what it is.
+# Every file has the formatter's style, and a head that says what it is.
 . "${0%/*}/lib.sh"
 
 if command -v clang-format >/dev/null; then
 	sources | while read -r f; do
 		clang-format "$f" | diff -q "$f" - >/dev/null ||
 		    echo "$f: run clang-format -i $f"
-	done | none 'every C file is as clang-format writes it'
+	done | none 'every C file is formatted by clang-format'
 else
 	skip 'no clang-format'
 fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=sh
-# What every lint test starts with. A check prints what is wrong, one
-# file:line:reason per line; nothing printed means it passes:
+# Every lint test sources this file. A check prints each fault as one line,
+# file:line:reason, and passes if it prints nothing:
 #
 #	. "${0%/*}/lib.sh"
 #	check | none 'no file is longer than 800 lines'
@@ -15,7 +15,8 @@ export LC_ALL
 count=$(mktemp)
 trap 'rm -f "$count"' EXIT
 
-# Tracked (or, in a tarball, all) files that match a pattern of git ls-files.
+# Prints the tracked files (in a tarball all files) that match a pattern of git
+# ls-files.
 files() {
 	if git rev-parse --git-dir >/dev/null 2>&1; then
 		git ls-files --cached --others --exclude-standard -- "$@"
@@ -28,7 +29,7 @@ files() {
 sources() { files '*.c' '*.h'; }
 product() { sources | grep -E '^(common|portmapd|mountd|nfsd)/'; }
 
-# file:line:text with comments and the inside of strings blanked.
+# Prints file:line:text of C without comments and the contents of strings.
 code() {
 	xargs -r awk -f tests/lint/code.awk
 }

@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Manual pages are well formed and leave no flag, setting or option out.
+# Manual pages are well formed and document every flag, setting and option.
 . "${0%/*}/lib.sh"
 
 pages=$(files 'man/*')
 [ -n "$pages" ] || skip_all 'no manual page yet'
 
 if command -v mandoc >/dev/null; then
-	# Names of other projects' pages, which mandoc cannot know; an empty date.
+	# Ignores pages of other projects, which mandoc does not find, and
+	# dates.
 	echo "$pages" | xargs mandoc -Tlint -W style 2>&1 |
 	    grep -Ev 'referenced manual not found|missing date|outdated mandoc.db' |
-	    none 'mandoc -Tlint has nothing to say'
+	    none 'mandoc -Tlint reports nothing'
 else
 	skip 'no mandoc'
 fi
@@ -26,7 +27,7 @@ documented() { # PAGE
 		case $letter in
 		0) grep -Eq "^\.(It|Op|Fl|Cm|Pp).* (Cm |Fl -|Fl o )$name( |=|\$)" "$1" ;;
 		*) grep -Eq "(^\.It|^\.Op)? ?Fl $letter( |\$)" "$1" ;;
-		esac || echo "$1: says nothing about -$letter $name"
+		esac || echo "$1: does not document -$letter $name"
 	done
 }
 
@@ -47,7 +48,7 @@ for d in portmapd mountd nfsd; do
 	} | documented man/$d.8 | none "$d(8) documents every flag and setting"
 done
 
-# "-o NAME raises the limit", say the transports, whichever daemon it is.
+# The transports log "-o NAME raises the limit" in every daemon.
 grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc/conn.c common/rpc/tcp.c |
     tr -d '"' | sort -u | while read -r name; do
 	for d in portmapd mountd nfsd; do
@@ -59,7 +60,7 @@ if [ -e man/tern-exports.5 ]; then
 	sed -n 's/^	{ "\([a-z0-9_]*\)", *[A-Z]*, .*/\1/p' common/exports/option.c |
 	    while read -r name; do
 		grep -Eq "Cm $name( |=|\$)" man/tern-exports.5 ||
-		    echo "tern-exports.5: says nothing about $name"
+		    echo "tern-exports.5: does not document $name"
 	done | none 'the exports page documents every option'
 fi
 
@@ -72,5 +73,5 @@ for page in $pages; do
 	    CAVEATS 'SECURITY CONSIDERATIONS'; do
 		grep -qx "\.Sh $part" "$page" || echo "$page: no $part"
 	done
-done | none 'pages have the sections people look for'
+done | none 'pages have the usual sections'
 done_testing

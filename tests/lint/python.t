@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Python of the tests: one look, and one home for XDR and RPC.
+# The tests' Python has one style, and one home for XDR and RPC.
 . "${0%/*}/lib.sh"
 
 python() { files '*.py'; }
@@ -10,8 +10,8 @@ python | xargs awk 'length > 80 { print FILENAME ":" FNR ": " length " columns" 
 
 python | while read -r f; do
 	sed -n '/^#/!{p;q;}' "$f" | grep -q '^"""[A-Z]' ||
-	    echo "$f: does not begin with what it is for"
-done | none 'every file says what it is for'
+	    echo "$f: does not begin with its purpose"
+done | none 'every file states its purpose'
 
 python | while read -r f; do
 	! head -n 1 "$f" | grep -q '^#!' || grep -q '^if __name__ ==' "$f" ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Small files, small functions, small headers.
-# KNF puts the braces of functions, and of nothing else, in column one.
+# Files, functions and headers are small. In KNF only the braces of functions
+# are in column one.
 . "${0%/*}/lib.sh"
 
 long_functions() {
@@ -17,7 +17,7 @@ long_functions() {
 	}'
 }
 
-# longer MAX: of the files named on standard input.
+# longer MAX: prints those of the files on standard input that are longer.
 longer() {
 	while read -r f; do
 		lines=$(wc -l <"$f")

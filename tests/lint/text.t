@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# The tree holds what it should, and speaks only of itself.
+# The tree has no stray files, unfinished notes or machine's paths.
 . "${0%/*}/lib.sh"
 
 readable() { files | grep -Ev '^tests/fuzz/corpus/|^tests/lint/'; }
 
 files | cut -d/ -f1 | sort -u | grep -vx -e GNUmakefile -e portmapd -e mountd \
     -e nfsd -e common -e tests -e man -e etc -e '[A-Z]*\.md' -e LICENSE \
-    -e '\..*' | none 'nothing else at the top'
+    -e '\..*' | none 'the top folder has no other files'
 
 readable | xargs grep -nIwE 'TODO|FIXME|XXX|HACK' |
     grep -v '# TODO %s' | none 'no unfinished notes'
@@ -23,5 +23,5 @@ files '*.sh' '*.t' 'etc/*' '.ci/*' 'tests/*' | while read -r f; do
 done | none 'every script is executable'
 
 files 'tests/*/[0-9][0-9]-*.t' | sed 's,-.*,,' | uniq -d |
-    none 'no two tests of a folder have one number'
+    none 'tests of a folder have different numbers'
 done_testing

@@ -6,8 +6,8 @@
 tables=$(files '*_proc.c' | grep -v '^tests/')
 [ -n "$tables" ] || skip_all 'no procedure table yet'
 
-# The folder of a row: by its constant, [NFSPROC3_READ] -> nfs3; where two
-# tables share their constants, by the table, rpcb3_procs[] -> rpcb3. mount1 has
+# Prints the folder of each row. The constant gives it, [NFSPROC3_READ] -> nfs3.
+# If tables share constants, the table does, rpcb3_procs[] -> rpcb3. mount1 has
 # the rows of mount2 without PATHCONF.
 folders() {
 	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p

@@ -58,7 +58,7 @@ put_args(struct xdr_out *out, const struct listing *l)
 	xdr_put_u32(out, l->count);
 }
 
-/* Counts a name. Clears sane if the test did not make it. */
+/* Counts a dot, or a name "n<number>" that the test made. */
 static void
 see(struct listing *l, struct slice name)
 {

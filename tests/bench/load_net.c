@@ -332,8 +332,8 @@ open_all(struct load *l, struct net *net)
 
 	net->load = l;
 	/*
-	 * Wireshark tells calls over UDP apart by their number alone: the
-	 * numbers grow from one run of this program to the next.
+	 * Wireshark distinguishes calls over UDP by their xid alone, so xids
+	 * grow from one run of this program to the next.
 	 */
 	net->xid = (uint32_t)(load_now_ns() >> 12) & 0x3ffffff;
 	net->epoll = epoll_create1(EPOLL_CLOEXEC);

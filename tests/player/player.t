@@ -29,7 +29,7 @@ printf -v long 'n%.0s' {1..255}
 m=$T/music
 mkdir -p "$m/PIONEER" "$m/Contents/アーティスト/アルバム 🎧" "$m/$long"
 head -c 30000000 /dev/urandom >"$m/Contents/アーティスト/アルバム 🎧/曲 №1.mp3"
-# long enough that a single slow READ is no hundredth of all
+# Long enough that a single slow READ is less than a hundredth.
 head -c 10000000 /dev/urandom >"$m/$long/$long"
 head -c 10000000 /dev/urandom >"$m/PIONEER/ガギグ.pdb"
 chmod -R a+rX "$m"

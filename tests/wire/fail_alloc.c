@@ -246,8 +246,9 @@ survives(unsigned long n, bool all)
 }
 
 /*
- * Allocations of a session. The memory for listings is made when a directory is
- * first listed whose ctime has settled; known: that has happened before.
+ * Counts the allocations of a session. nfsd allocates the memory for listings
+ * when a directory with a settled ctime is first listed. known: that has
+ * happened before.
  */
 static unsigned long
 count_allocations(const struct step *steps, bool known)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The broker: turns a sealed handle into a descriptor and a descriptor into a
- * sealed handle, and gives a file another name, which no worker may by
- * descriptor. It believes nothing a worker says: the tag is checked again
- * under a key no worker has, the export must exist, the user must be one the
- * export can produce, the flags are the broker's own. What a file is opened for
- * is decided for that user: by the kernel, or for reading by mode and ACL as
- * the kernel would; except that the owner of a regular file may read and write
- * it whatever its mode, and that who may execute it may read it (RFC 1813, 4.4).
+ * The broker opens sealed handles, seals descriptors, and links a descriptor to
+ * another name, which the kernel does not let a worker do.
+ *
+ * The broker does not trust a worker. It checks the tag again under a key that no
+ * worker has. The export must exist, the user must be one that the export can
+ * give a caller, and the flags of open(2) are the broker's own. The kernel decides
+ * for that user, or for reading mode and ACL as the kernel would. Two exceptions
+ * (RFC 1813, 4.4): the owner of a regular file may read and write it whatever its
+ * mode, and execute permission includes reading.
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #ifndef BROKER_H
@@ -21,7 +22,8 @@
 #include "nfsd/roles/cred.h"
 #include "nfsd/roles/served.h"
 
-#define BROKER_BAD_MAX 16 /* forgeries before a worker counts as taken over */
+#define BROKER_BAD_MAX                                                         \
+	16 /* forged handles after which a worker counts as compromised */
 
 struct broker;
 struct broker_channel;
@@ -53,8 +55,8 @@ const char *broker_answer(struct broker_channel *, struct ipc_message *,
 const char *broker_serve(struct broker_channel *, int fd);
 
 /*
- * The asking side, door/broker_client.c. Over a socket, or straight into a channel of the same
- * process (local). Never NULL; takes over fd or local.
+ * The worker's side, door/broker_client.c. It asks over a socket, or in a channel
+ * of the same process (local). Never NULL; takes over fd or local.
  */
 struct broker_client *broker_client_new(int fd, struct broker_channel *local);
 void broker_client_free(struct broker_client *);

@@ -100,7 +100,7 @@ free_place(struct inode_table *t)
 			t->room = room;
 		}
 	}
-	/* Three rounds: parents become free when their children went. */
+	/* Three rounds: a parent is free once its children are gone. */
 	for (i = 0; i < t->room * 3; i++) {
 		uint32_t at = t->hand;
 		struct place *p = &t->places[at];
@@ -137,7 +137,8 @@ note(struct inode_table *t, uint32_t parent, const char *name,
 	copy = strdup(name);
 	if (copy == NULL)
 		return NONE;
-	t->places[parent].children++; /* must not be taken for its child */
+	t->places[parent]
+	    .children++; /* keeps free_place() from taking the parent */
 	if (i == NONE) {
 		i = free_place(t);
 		if (i == NONE) {
@@ -243,7 +244,7 @@ open_beneath(const struct inode_table *t, int dirfd, const char *name,
 	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 }
 
-/* Does this error say that a file is not there, or only that we failed? */
+/* Does this error mean that the file does not exist? */
 static bool
 is_absence(int error)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Finds files again where the kernel cannot open their handles: remembers where
- * each file was last seen (directory and name) and, when it is not there any
- * more, walks the export. A place is only a hint: what is opened is compared
- * with the identity in the handle, so a reused inode number is not the file
- * that had it before. Bounded in memory; a walk is bounded in entries and
- * does not start again at once. Nothing is locked while the filesystem works.
+ * Finds files again where the kernel cannot open their handles. The table keeps
+ * the directory and name where each file was last seen. If the file is not there
+ * any more, the broker walks the export.
+ *
+ * A place is only a hint. The opened file is compared with the identity in the
+ * handle, so a reused inode number is not taken for the file that had it before.
+ * Memory is bounded, a walk is bounded in entries, and a second walk waits for a
+ * while. No lock is held during a system call on a file.
  * Runs in: nfsd broker.
  */
 #ifndef BROKER_INODE_TABLE_H

@@ -173,7 +173,7 @@ check_user(const struct broker_channel *c, const struct served_export *e,
 
 	for (i = 0; i < q->ngids; i++)
 		good = good && served_allows_group(e, q->gids[i]);
-	/* In squash mode the broker acts as itself, whoever is named. */
+	/* In squash mode the broker acts as itself, whatever user is named. */
 	if (good || c->broker->mode == MODE_SQUASH)
 		return 0;
 	errno = EAGAIN;
@@ -215,7 +215,7 @@ is_entitled(const struct broker_channel *c, const struct stat *st)
 	    (S_ISREG(st->st_mode) && st->st_uid == c->acting.now.uid);
 }
 
-/* Opens it whatever its mode; the caller of this decides who gets it. */
+/* Opens it whatever its mode. The function that calls this checks the user. */
 static int
 open_anyway(const struct broker_source *s, int flags)
 {

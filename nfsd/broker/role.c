@@ -4,7 +4,7 @@
  * others serves one channel at a time. The number of threads is fixed when the
  * process starts, since making threads is forbidden afterwards: one for each
  * thread of each worker, and spare ones for channels that hang in a filesystem
- * while their worker has been started anew.
+ * while their worker is restarted.
  * Runs in: nfsd broker.
  */
 #include <sys/syscall.h>
@@ -34,8 +34,8 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
 	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
-	{ SYS_getegid,           true,  "squash mode: who everybody is" },
-	{ SYS_geteuid,           true,  "squash mode: who everybody is" },
+	{ SYS_getegid,           true,  "squash mode: the user of all callers" },
+	{ SYS_geteuid,           true,  "squash mode: the user of all callers" },
 	{ SYS_linkat,            false, "LINK: only this process may link a descriptor" },
 	{ SYS_lseek,             true,  "walk: start of a directory" },
 	{ SYS_name_to_handle_at, false, "seal a descriptor" },
@@ -152,7 +152,7 @@ start_threads(struct broker_role *b)
 			    n, strerror(error));
 	}
 	pthread_attr_destroy(&attr);
-	/* A thread that is still being born needs what will be forbidden. */
+	/* A starting thread makes system calls that the filter will refuse. */
 	pthread_mutex_lock(&b->lock);
 	while (b->running < n)
 		pthread_cond_wait(&b->started, &b->lock);

@@ -34,7 +34,7 @@ type_of(mode_t mode)
 	return types[(mode & S_IFMT) >> 12];
 }
 
-/* For clients whose programs cannot hold more (fileid=32). */
+/* For clients whose programs cannot hold 64 bits (fileid32). */
 static uint64_t
 fold32(uint64_t fileid)
 {
@@ -42,8 +42,8 @@ fold32(uint64_t fileid)
 }
 
 /*
- * A subvolume numbers its files anew, so it must look like a filesystem of its
- * own; the root of another export belongs to that.
+ * A subvolume has inode numbers of its own, so clients must see it as another
+ * filesystem. The root of another export has the fsid of that export.
  */
 static uint64_t
 fsid_of(const struct door_obj *obj, dev_t dev)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The asking side of the broker: one question, one answer, on the channel of
- * the calling thread. The same answers come from a channel in the same
- * process, so tests and fuzzers run everything above without a second one.
+ * The worker's side of the broker: one question, one answer, on the channel of
+ * the calling thread. A channel in the same process gives the same answers, so
+ * tests and fuzzers need no second process.
  * Runs in: nfsd worker (event loop and file threads), tests.
  */
 #include <sys/socket.h>
@@ -95,7 +95,7 @@ broker_client_wait(struct broker_client *c, unsigned int ms)
 	return here;
 }
 
-/* The channel that had this serial is of no use any more. */
+/* Marks the channel that has this serial as broken. */
 static int
 broken(struct broker_client *c, unsigned int serial)
 {
@@ -135,7 +135,7 @@ ask_socket(struct broker_client *c, const struct ipc_message *q,
 		errno = EMFILE; /* the answer came, its descriptor did not */
 		return -1;
 	}
-	/* Questions and answers are out of step for good: restart. */
+	/* Questions and answers are out of step: only a restart helps. */
 	if (got == -1 && errno != ECONNRESET)
 		fatal("answer of the broker");
 	if (got != -1 && n == 1 && q->type != BROKER_OPEN) {

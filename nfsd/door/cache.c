@@ -23,7 +23,7 @@
 #define SWEEP_SHARE   16 /* of the entries are looked at each second */
 #define EVICT_ROOM    8 /* entries closed together */
 #define ENTRY_FDS     (CACHE_SLOTS + CACHE_STREAMS)
-#define SHARE_AT_ONCE 512 /* files closed for others at a time */
+#define SHARE_AT_ONCE 512 /* files closed at a time when the limit falls */
 
 struct cache {
 	pthread_mutex_t lock;
@@ -103,7 +103,7 @@ close_all(struct closing *closing)
 		close(closing->fds[--closing->n]);
 }
 
-/* The cache has a descriptor less; it is closed now, or by the janitor. */
+/* Removes a descriptor; closes it here or leaves it to the janitor. */
 static void
 give_up(struct cache *c, const struct cache_entry *e, int fd,
     struct closing *closing)
@@ -323,7 +323,7 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 
 	pthread_mutex_lock(&c->lock);
 	e = find(c, fh);
-	/* Of handles that tell a name: it is another file's by now. */
+	/* A handle that encodes a path may mean another file now. */
 	if (e != NULL && (e->ino != st->st_ino || e->dev != st->st_dev)) {
 		drop(c, e, &gone);
 		e = NULL;
@@ -373,7 +373,7 @@ cache_fd(struct cache *c, const struct cache_entry *e, enum cache_slot slot)
 	return fd;
 }
 
-/* Gives up the streams from before a change. */
+/* Closes the streams from before a change of the directory. */
 static void
 drop_streams(struct cache *c, struct cache_entry *e,
     const struct timespec *ctime, struct closing *closing)

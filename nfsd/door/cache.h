@@ -49,8 +49,8 @@ struct cache_stats {
 struct cache *cache_new(size_t files);
 void cache_free(struct cache *);
 /*
- * It may hold so many descriptors for now, never more than at first. Closes some
- * of the rest; the others when it is called again.
+ * Limits the descriptors, at most to the number of cache_new(). Closes some of
+ * those beyond the limit; the next call closes more.
  */
 void cache_set_limit(struct cache *, size_t files);
 
@@ -111,20 +111,20 @@ void cache_lock(struct cache *);
 void cache_unlock(struct cache *);
 
 /*
- * Closes up to n files nobody holds, with all their descriptors (EMFILE).
- * Returns how many; those of a slow filesystem the janitor closes, later.
+ * Closes up to n files that no call holds, with all their descriptors (EMFILE).
+ * Returns how many. The janitor closes those of a slow filesystem later.
  */
 size_t cache_evict(struct cache *, size_t n);
 /*
- * Once a second: looks at a part of the entries, closes what was removed or lay
- * idle, so that the space of removed files is freed. May hang with a
- * filesystem: not for the event loop.
+ * To be called once a second. Looks at a part of the entries and closes removed
+ * and idle files, so that the space of removed files is freed. It can block with
+ * a filesystem, so the event loop must not call it.
  */
 void cache_sweep(struct cache *);
 /*
- * Starts a thread that closes what may hang and does the chore, which sweeps,
- * about once a second; before, and without it, such descriptors are closed where
- * they are given up.
+ * Starts the janitor: a thread that closes descriptors whose close(2) may block,
+ * and calls chore, which sweeps, about once a second. Without a janitor such
+ * descriptors are closed where they are given up.
  */
 void cache_start_janitor(struct cache *, void (*chore)(void *), void *arg);
 void cache_stats(struct cache *, struct cache_stats *);

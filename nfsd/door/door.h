@@ -46,13 +46,13 @@ struct door_obj {
 
 /*
  * On NFS_OK the thread acts as the caller until the next door_open. NFS_DEFERRED
- * (call->deferred is set): would have to wait, the pipeline runs it again.
+ * (call->deferred is set): the call would block; the dispatcher runs it again.
  */
 enum nfsstat door_open(struct call_ctx *, const struct fh *, unsigned int want,
     struct door_obj *);
 /* Accepts a zeroed object. */
 void door_close(struct door_obj *);
-/* openat(2) as the caller, for which files that are only kept open give way. */
+/* openat(2) as the caller. At the limit of descriptors it evicts cached files. */
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
 /*
@@ -108,13 +108,13 @@ enum nfsstat door_link(struct call_ctx *, const struct door_obj *file,
     const struct door_obj *dir, const char *name);
 
 /*
- * Something has just been moved to name in dir: tells the broker where it is
- * now, when it has to look for files by their place.
+ * A file was moved to name in dir. Tells the broker, if it finds files by where
+ * they were last seen.
  */
 void door_moved(struct call_ctx *, const struct door_obj *dir,
     const char *name);
 
-/* Fresh attributes of an object. */
+/* The current attributes of an object. */
 enum nfsstat door_stat(struct door_obj *, struct stat *);
 /* The attributes a client sees: fsid of the export, fileid as configured. */
 void door_attr(const struct door_obj *, const struct stat *, struct nfs_attr *);
@@ -122,7 +122,7 @@ void door_attr(const struct door_obj *, const struct stat *, struct nfs_attr *);
 int door_access(struct call_ctx *, const struct door_obj *, int mode);
 /* Did the caller come as unsquashed root? */
 bool door_is_root(const struct call_ctx *);
-/* May he make device nodes? (unsquashed root, where the administrator said) */
+/* May the caller make device nodes? (unsquashed root, with -o mknod) */
 bool door_may_mknod(const struct call_ctx *);
 /* The caller's user after squashing. */
 uint32_t door_uid(const struct call_ctx *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A file has one place in each of a few layers. The first layer is filled first,
- * neighbours side by side; the others where files meet.
+ * Several tables, indexed by the same hash. A new entry goes to the first table
+ * with a free slot; the later ones only hold collisions.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/mman.h>
@@ -15,8 +15,8 @@
 #include "nfsd/door/handle_cache.h"
 
 #define LAYERS	   4
-#define CLOSE_BITS 20 /* numbers that differ in no more lie close together */
-#define SETTLED_S  1 /* a birth this long ago: not the clock's last tick */
+#define CLOSE_BITS 20 /* inode numbers that differ by less are neighbours */
+#define SETTLED_S  1 /* a creation time this old is not the clock's last tick */
 
 struct note {
 	dev_t dev;
@@ -30,9 +30,9 @@ _Static_assert(sizeof(struct note) <= HANDLE_CACHE_ENTRY, "as the header says");
 
 struct handle_cache {
 	pthread_mutex_t lock;
-	struct note *list; /* made at the first note */
-	size_t layer; /* notes in each; 0: there is no room */
-	unsigned int next; /* the layer in which a full place is taken */
+	struct note *list; /* made at the first entry */
+	size_t layer; /* entries in each; 0: no memory */
+	unsigned int next; /* the table in which a used slot is taken next */
 	unsigned int unused_s; /* seconds since the last use */
 	struct handle_cache_stats stats;
 };
@@ -66,7 +66,7 @@ handle_cache_free(struct handle_cache *n)
 	free(n);
 }
 
-/* Small pages: of huge ones a few notes would touch all. */
+/* Small pages: a few entries would touch every huge page. */
 static struct note *
 make_list(const struct handle_cache *n)
 {
@@ -82,7 +82,7 @@ make_list(const struct handle_cache *n)
 	return list;
 }
 
-/* The place of a file in the first layer. */
+/* The slot of a file in the first table. */
 static struct note *
 place_of(struct handle_cache *n, dev_t dev, ino_t ino)
 {
@@ -92,7 +92,7 @@ place_of(struct handle_cache *n, dev_t dev, ino_t ino)
 	return &n->list[h % n->layer];
 }
 
-/* The note of a file, or NULL; the lock is held. */
+/* The entry of a file, or NULL; the lock is held. */
 static struct note *
 find(struct handle_cache *n, uint32_t generation, uint16_t export_id, dev_t dev,
     ino_t ino)
@@ -108,7 +108,7 @@ find(struct handle_cache *n, uint32_t generation, uint16_t export_id, dev_t dev,
 	return NULL;
 }
 
-/* Where a new note goes; the lock is held. Those of older exports are dead. */
+/* The slot for a new entry; the lock is held. Entries of old exports are free. */
 static struct note *
 place_for(struct handle_cache *n, uint32_t generation, dev_t dev, ino_t ino)
 {
@@ -156,9 +156,9 @@ handle_cache_add(struct handle_cache *n, uint32_t generation, dev_t dev,
 	struct note *note;
 
 	/*
-	 * Times of birth come from a clock that ticks: a file made within the
-	 * same tick as one removed before it could have both its number and
-	 * its birth. Settled births cannot come again.
+	 * Creation times come from a clock that ticks. A file made within the
+	 * tick in which another was removed can have both its inode number and
+	 * its creation time. A settled creation time cannot come again.
 	 */
 	if (born->tv_sec + SETTLED_S >= now->tv_sec)
 		return;

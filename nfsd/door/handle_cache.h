@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles remembered without a descriptor: of files that were closed since, and
- * of directories larger than what can be kept open. One is believed only for a
- * file whose time of birth agrees and lay in the past when it was noted; whether
- * that is enough on a filesystem is for the caller to know. Files with numbers
- * close to each other lie close together, so that memory is touched about as far
- * as there are notes; it is given back when nobody has needed them for a while.
- * When there is no room a newcomer takes the place of another.
+ * Handles of files that are not open: closed since, or in directories larger than
+ * the descriptor cache. An entry is used only for a file whose creation time is
+ * the same and was settled when the entry was made. lookup.c decides on which
+ * filesystems that identifies a file.
+ *
+ * Neighbouring inode numbers map to neighbouring slots, so resident memory grows
+ * with the number of entries. Memory that is not used for a while is given back.
+ * In a full table a new entry replaces an old one.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #ifndef DOOR_HANDLE_CACHE_H
@@ -40,7 +41,7 @@ void handle_cache_add(struct handle_cache *, uint32_t generation, dev_t, ino_t,
 /* The sealed handle of a file of an export. */
 bool handle_cache_find(struct handle_cache *, uint32_t generation,
     uint16_t export_id, dev_t, ino_t, const struct timespec *born, struct fh *);
-/* To be called once a second, by who has time. */
+/* To be called once a second, not by the event loop. */
 void handle_cache_trim(struct handle_cache *);
 void handle_cache_stats(struct handle_cache *, struct handle_cache_stats *);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who the caller is after squashing, and the thread that acts as this user.
+ * The caller after squashing. The thread acts as this user.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include "nfsd/door/state.h"

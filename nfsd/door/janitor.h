@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A thread that closes descriptors nobody should have to wait for: on a
- * filesystem that hangs, close(2) does too. Once a second it does other chores.
+ * A thread that closes descriptors whose close(2) may block: on a filesystem that
+ * hangs, close(2) hangs too. Once a second it calls another function.
  * Runs in: nfsd worker.
  */
 #ifndef DOOR_JANITOR_H
@@ -16,9 +16,9 @@ struct janitor;
 struct janitor *janitor_new(size_t room);
 /* Only one that was never started: the thread ends with the process. */
 void janitor_free(struct janitor *);
-/* From now on there is one; chore is called about once a second. */
+/* Starts the thread, which calls chore about once a second. */
 void janitor_start(struct janitor *, void (*chore)(void *), void *arg);
-/* Leaves a descriptor to it; false: there is none, or it has too many. */
+/* Leaves a descriptor to the thread. False: not started, or it has too many. */
 bool janitor_leave(struct janitor *, int fd);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""nfsd's cached handles of files that it does not keep open.
+"""Checks nfsd's cached handles of files that it does not keep open.
 
     notes.py STATS-SOCKET known|unknown|replaced|snapshot EXPORT
 

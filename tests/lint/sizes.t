@@ -17,6 +17,27 @@ long_functions() {
 	}'
 }
 
+# KNF puts the name of a defined function in column one, too.
+many_parameters() {
+	product | code | awk '
+	{ text = $0; sub(/^[^:]*:[0-9]*:/, "", text) }
+	text ~ /^[a-z_][a-z_A-Z0-9]*\(/ {
+		name = text; sub(/\(.*/, "", name)
+		at = substr($0, 1, length($0) - length(text))
+		depth = 0; n = 1; inside = 1
+	}
+	inside {
+		for (i = 1; inside && i <= length(text); i++) {
+			c = substr(text, i, 1)
+			depth += (c == "(") - (c == ")")
+			n += c == "," && depth == 1
+			inside = depth > 0 || c != ")"
+		}
+		if (!inside && n > 7)
+			print at " " name " has " n " parameters"
+	}'
+}
+
 # longer MAX: prints those of the files on standard input that are longer.
 longer() {
 	while read -r f; do
@@ -29,6 +50,10 @@ longer() {
 types='^(common/rpc/rpc|nfsd/wire/nfs|nfsd/wire/call)\.h$'
 
 long_functions | none 'no function is longer than 60 lines'
+many_parameters | none 'no function has more than 7 parameters'
+product | xargs -n1 dirname | sort | uniq -c |
+    awk '$1 > 25 { print $2 ": " $1 " files" }' |
+    none 'no folder has more than 25 files'
 sources | longer 800 | none 'no file is longer than 800 lines'
 product | grep '\.h$' | grep -Ev "$types" | longer 150 |
     none 'no header is longer than 150 lines'

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The neutral form of NFS: what an operation is asked and what it answers,
- * whatever the version on the wire. Codecs fill and read these structs;
- * operations never learn the version. Flat, except for slices, which live
- * in the request, in the reply buffer or in the thread's scratch memory, all
- * of them until the reply is encoded.
+ * The neutral form of NFS: arguments and results of an operation, independent
+ * of the protocol version. Codecs fill and read these structs. Operations never
+ * learn the version.
+ *
+ * The structs are flat except for slices. A slice points into the request, the
+ * reply buffer or the thread's scratch memory. All of them stay valid until the
+ * reply is encoded.
  * Runs in: nfsd worker.
  */
 #ifndef WIRE_CALL_H
@@ -26,7 +28,7 @@ struct nfs_setattr {
 	struct fh object;
 	struct nfs_sattr sattr;
 	bool guard;
-	struct timespec ctime; /* the guard */
+	struct timespec ctime; /* SETATTR only if the ctime is this */
 };
 
 struct nfs_read {
@@ -43,7 +45,7 @@ struct nfs_write {
 	struct slice data;
 };
 
-/* CREATE, MKDIR, MKNOD, SYMLINK: which one is the row's affair. */
+/* CREATE, MKDIR, MKNOD, SYMLINK; the row of the procedure says which one. */
 struct nfs_make {
 	struct nfs_place at;
 	struct nfs_sattr sattr;
@@ -51,7 +53,7 @@ struct nfs_make {
 	enum nfs_ftype type;
 	uint32_t verf[2]; /* NFS_EXCLUSIVE */
 	uint32_t rdev_major, rdev_minor;
-	struct slice target; /* SYMLINK, as it came */
+	struct slice target; /* SYMLINK, as on the wire */
 };
 
 struct nfs_rename {
@@ -67,8 +69,8 @@ struct nfs_readdir {
 	struct fh dir;
 	uint64_t cookie;
 	uint64_t verf;
-	uint32_t dircount; /* names and cookies only; UINT32_MAX: no limit */
-	uint32_t count; /* the whole */
+	uint32_t dircount; /* names and cookies; UINT32_MAX: no limit */
+	uint32_t count; /* bytes of the whole result */
 };
 
 struct nfs_commit {
@@ -98,11 +100,11 @@ struct call_args {
 	};
 };
 
-/* One entry of a listing; what READDIR does not want is not filled. */
+/* One entry of a listing. READDIR fills neither post nor handle. */
 struct nfs_dirent {
 	uint64_t fileid;
 	uint64_t cookie;
-	struct slice name; /* in the thread's scratch */
+	struct slice name; /* in the thread's scratch memory */
 	struct nfs_post post;
 	bool has_fh;
 	struct fh fh;
@@ -146,11 +148,11 @@ struct nfs_pathconf {
 
 struct call_res {
 	enum nfsstat status;
-	/* The object asked about, found or made; of LINK the file. */
+	/* The object of the call, found or made; for LINK the file. */
 	struct nfs_post post;
-	/* The directory (or file) that changed; of LOOKUP only its after. */
+	/* The directory or file that changed; for LOOKUP only `after`. */
 	struct nfs_wcc wcc;
-	bool no_fh; /* made, but its handle cannot be had now */
+	bool no_fh; /* the object was made, but its handle is not known yet */
 	union {
 		struct fh fh; /* LOOKUP, CREATE, MKDIR, MKNOD, SYMLINK */
 		struct nfs_wcc wcc_to; /* RENAME: the other directory */
@@ -167,13 +169,13 @@ struct call_res {
 /* One context per call, filled by begin. */
 struct call_ctx {
 	struct rpc_call *call;
-	const struct nfs_limits *limits; /* of the version that was asked */
+	const struct nfs_limits *limits; /* of the call's version */
 	struct door_thread *thread; /* identity, broker channel */
 	struct ops_scratch *scratch; /* of this thread */
-	/* After door_open: who the caller is here. */
+	/* Set by door_open(): options of the export, caller after squashing. */
 	const struct export_options *options;
 	uint32_t uid, gid;
-	/* Something has been made: must not be run again from the start. */
+	/* The filesystem was changed: do not run the call again. */
 	bool changed;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Numbers of NFS version 2 (RFC 1094) and version 3 (RFC 1813), and the shapes
- * both share: attributes, names, what is to be set. Statuses are the version
- * 3 set; version 2 codes have the same numbers where shared and nfs2_status()
- * folds the rest.
+ * Constants of NFS version 2 (RFC 1094) and version 3 (RFC 1813), and the types
+ * both share: attributes, names, attributes to set. Statuses are those of
+ * version 3. Version 2 uses the same numbers for the codes it has;
+ * nfs2_status() maps the others.
  * Runs in: nfsd worker, tests.
  */
 #ifndef WIRE_NFS_H
@@ -140,15 +140,15 @@ enum nfs_create { NFS_UNCHECKED = 0, NFS_GUARDED = 1, NFS_EXCLUSIVE = 2 };
 /* Longest legal call: WRITE with a full credential. */
 #define NFS_RECORD_MAX (NFS3_MAXDATA + 4096)
 
-/* What a version can carry; operations stay inside these numbers. */
+/* Limits of a protocol version. Operations stay within them. */
 struct nfs_limits {
 	uint32_t data_max; /* bytes of one READ or WRITE */
 	uint64_t size_max; /* largest file size and offset */
 	uint64_t cookie_max; /* largest directory cookie */
-	size_t read_at; /* where the data of READ lies in call->room */
-	/* Bytes of a listing as its `count` argument counts them. */
+	size_t read_at; /* offset of READ data in call->room */
+	/* Bytes of a listing, as the `count` argument counts them. */
 	size_t dir_uncounted; /* in the result but not in count */
-	size_t dir_head; /* counted before the entries and behind them */
+	size_t dir_head; /* counted: before and after the entries */
 	size_t dir_entry; /* one entry without its padded name */
 	size_t dir_plus; /* attributes and handle of one entry */
 };
@@ -181,16 +181,16 @@ struct nfs_wcc {
 };
 
 /*
- * One component. When fault is not NFS_OK the name cannot exist here (empty,
- * with "/" or NUL, too long, not in the dialect) and str is empty; "." and ".."
- * are the operation's affair.
+ * One component. If fault is not NFS_OK, no file can have this name, and str is
+ * empty: the name is empty, too long, holds "/" or NUL, or is not in the
+ * dialect. The operation handles "." and "..".
  */
 struct nfs_name {
 	enum nfsstat fault;
 	char str[NFS_NAME_SIZE];
 };
 
-/* diropargs. A handle of wrong length is all zero: the door refuses it. */
+/* diropargs. A handle of wrong length becomes zeros; the door refuses it. */
 struct nfs_place {
 	struct fh dir;
 	struct nfs_name name;
@@ -198,11 +198,11 @@ struct nfs_place {
 
 enum nfs_set_time { NFS_KEEP_TIME = 0, NFS_SERVER_TIME, NFS_CLIENT_TIME };
 
-/* sattr: what is to be set. */
+/* sattr: the attributes to set. */
 struct nfs_sattr {
 	bool set_mode, set_uid, set_gid, set_size;
 	enum nfs_set_time set_atime, set_mtime;
-	enum nfsstat fault; /* not NFS_OK: a value that cannot be set */
+	enum nfsstat fault; /* not NFS_OK: a value is illegal */
 	uint32_t mode, uid, gid;
 	uint64_t size;
 	struct timespec atime, mtime;
@@ -213,16 +213,22 @@ struct rpc_prog;
 /* Both versions (nfs3_proc.c), for rpc_server_new(). */
 extern const struct rpc_prog nfs_program;
 
-/* Checks a name as it came below dir and puts it into ours. */
+/*
+ * Checks a name from the wire, sent for directory dir, and converts it to the
+ * server's encoding.
+ */
 void nfs_name_set(struct nfs_name *, struct slice, const struct fh *dir);
-/* "." or "..": names an entry that cannot be made or removed. */
+/* Is it "." or ".."? Such entries cannot be made or removed. */
 bool nfs_name_is_dots(const struct nfs_name *);
 
-/* Seconds on the wire: what does not fit 32 bits is the nearest that does. */
+/*
+ * Returns the seconds for the wire. A time that does not fit 32 bits becomes
+ * the nearest one that does.
+ */
 uint32_t nfs_seconds(const struct timespec *);
-/* One table from errno to status; unknown is NFSERR_IO. */
+/* Returns the status for an errno; NFSERR_IO for an unknown one. */
 enum nfsstat nfs_status(int error);
-/* The version 2 code for a status: legal in RFC 1094 whatever comes in. */
+/* Returns the version 2 code for any status: always one of RFC 1094. */
 enum nfsstat nfs2_status(enum nfsstat);
 
 #endif

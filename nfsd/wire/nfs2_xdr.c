@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * See nfs2_xdr.h. Sizes that operations plan with (struct nfs_limits) are
- * written here beside the encoders they must match.
+ * See nfs2_xdr.h. Operations plan with the sizes in struct nfs_limits. They
+ * stand here, beside the encoders they must match.
  * Runs in: nfsd worker, tests, fuzzers.
  */
 #include <string.h>
@@ -11,10 +11,10 @@
 
 #define FATTR_SIZE   68
 #define MAXPATHLEN2  1024
-#define UNSET	     UINT32_MAX /* sattr: do not set this */
-#define UNSET_MODE16 0xffffu /* the same from PC clients with 16-bit modes */
-#define USEC_NOW     1000000u /* SunOS: the server's time */
-#define FIFO_DEVICE  UINT32_MAX /* a fifo is a character device, this one */
+#define UNSET	     UINT32_MAX /* sattr: leave this attribute */
+#define UNSET_MODE16 0xffffu /* the same, from PC clients with 16-bit modes */
+#define USEC_NOW     1000000u /* SunOS: set the server's time */
+#define FIFO_DEVICE  UINT32_MAX /* CREATE: this character device is a fifo */
 #define MODE_TYPE    0170000u
 #define STAT_BLOCK   512u
 
@@ -29,10 +29,10 @@ const struct nfs_limits nfs2_limits = {
 	.dir_entry = 4 + 4 + 4 + 4, /* mark, fileid, name length, cookie */
 };
 
-/* Type bits of a mode on the wire, and the type number, for our types. */
+/* For each type: the type bits of a mode and the type number on the wire. */
 static const struct {
 	uint32_t bits;
-	uint32_t number; /* NFSOCK is 6 everywhere though RFC 1094 ends at 5 */
+	uint32_t number; /* 6 for a socket is common; RFC 1094 ends at 5 */
 } types[NFS_FTYPES] = {
 	[NFS_NONE] = { 0, 0 },
 	[NFS_REG] = { 0100000, 1 },
@@ -51,7 +51,10 @@ get_fh(struct xdr_in *x, struct fh *fh)
 	xdr_get_fixed(x, fh->bytes, NFS2_FHSIZE);
 }
 
-/* diropargs: RFC 1094, 2.3.10. A name too long is an answer, not garbage. */
+/*
+ * diropargs: RFC 1094, 2.3.10. A name that is too long gets an NFS error, not
+ * GARBAGE_ARGS.
+ */
 static void
 get_place(struct xdr_in *x, struct nfs_place *place)
 {
@@ -77,7 +80,7 @@ get_set_time(struct xdr_in *x, struct timespec *t, enum nfsstat *fault)
 	return NFS_CLIENT_TIME;
 }
 
-/* sattr: RFC 1094, 2.3.6. Returns the mode as it came, with its type bits. */
+/* sattr: RFC 1094, 2.3.6. Returns the mode of the wire, with its type bits. */
 static uint32_t
 get_sattr(struct xdr_in *x, struct nfs_sattr *s)
 {
@@ -94,7 +97,7 @@ get_sattr(struct xdr_in *x, struct nfs_sattr *s)
 	s->size = size;
 	s->set_atime = get_set_time(x, &s->atime, &s->fault);
 	s->set_mtime = get_set_time(x, &s->mtime, &s->fault);
-	/* SunOS asks for "both now" in the second time only. */
+	/* SunOS marks only the second time to set both to the server's time. */
 	if (s->set_mtime == NFS_SERVER_TIME && s->set_atime == NFS_KEEP_TIME)
 		s->set_atime = NFS_SERVER_TIME;
 	return s->set_mode ? mode : 0;
@@ -148,9 +151,9 @@ nfs2_get_write(struct xdr_in *x, struct call_args *args)
 }
 
 /*
- * The type bits of CREATE's mode: SunOS and Linux clients make special files
- * with it, the device number in the size, a fifo as a character device without
- * one.
+ * Sets the type by the type bits of CREATE's mode. SunOS and Linux clients make
+ * special files with CREATE and send the device number as the size. A character
+ * device without a number is a fifo.
  */
 static void
 special(struct nfs_make *a, uint32_t bits)
@@ -191,7 +194,7 @@ nfs2_get_mkdir(struct xdr_in *x, struct call_args *args)
 	(void)get_sattr(x, &args->make.sattr);
 }
 
-/* symlinkargs: RFC 1094, 2.2.14: the text comes before the attributes. */
+/* symlinkargs: RFC 1094, 2.2.14. The target comes before the attributes. */
 void
 nfs2_get_symlink(struct xdr_in *x, struct call_args *args)
 {
@@ -229,7 +232,7 @@ nfs2_get_readdir(struct xdr_in *x, struct call_args *args)
 	a->count = xdr_get_u32(x);
 }
 
-/* Writes the status; true when the rest of a success is to follow. */
+/* Writes the status. Returns true if the body of a success must follow. */
 static bool
 put_status(struct xdr_out *x, enum nfsstat status)
 {
@@ -237,7 +240,10 @@ put_status(struct xdr_out *x, enum nfsstat status)
 	return status == NFS_OK;
 }
 
-/* Success with these attributes, or why not. */
+/*
+ * Returns the status of a reply with these attributes: IO if there are none,
+ * FBIG if version 2 cannot carry the size.
+ */
 static enum nfsstat
 attr_status(const struct call_res *res, const struct nfs_post *post)
 {
@@ -248,7 +254,7 @@ attr_status(const struct call_res *res, const struct nfs_post *post)
 	return post->attr.size > UINT32_MAX ? NFSERR_FBIG : NFS_OK;
 }
 
-/* 64 bits in 32: numbers that fit stay what they are. */
+/* Maps 64 bits to 32. A number that fits stays the same. */
 static uint32_t
 fold(uint64_t number)
 {
@@ -337,15 +343,16 @@ nfs2_put_readlink(struct xdr_out *x, const struct call_res *res)
 		xdr_put_opaque(x, text->data, text->len);
 }
 
-/* readres: RFC 1094, 2.2.7. The data is in place: nfs2_limits.read_at. */
+/* readres: RFC 1094, 2.2.7. The data is already at nfs2_limits.read_at. */
 void
 nfs2_put_read(struct xdr_out *x, const struct call_res *res)
 {
 	enum nfsstat status = attr_status(res, &res->post);
 
 	/*
-	 * Not a regular file. RFC 1094 has no INVAL; U-Boot tries READLINK
-	 * after this status and after no other that is in it.
+	 * The object is not a regular file. RFC 1094 has no INVAL. Of the
+	 * statuses it has, ISDIR is the only one after which U-Boot tries
+	 * READLINK.
 	 */
 	if (status == NFSERR_INVAL)
 		status = NFSERR_ISDIR;
@@ -375,8 +382,8 @@ nfs2_put_readdir(struct xdr_out *x, const struct call_res *res)
 }
 
 /*
- * statfsres: RFC 1094, 2.2.18. Clients compute with signed numbers: blocks
- * grow until their count is one.
+ * statfsres: RFC 1094, 2.2.18. Clients compute with signed 32-bit numbers. The
+ * block size therefore doubles until the count of blocks fits one.
  */
 void
 nfs2_put_statfs(struct xdr_out *x, const struct call_res *res)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The bytes of NFS version 2 (RFC 1094) to and from the neutral form. What
- * the version cannot say is refused in the encoder, never cut: a file of more
- * than 4 GiB is FBIG, a status it does not have is folded. Pure.
+ * Converts NFS version 2 (RFC 1094) between wire and neutral form. The encoder
+ * refuses what the version cannot express and never truncates a value: a file
+ * of more than 4 GiB gets FBIG. A status that version 2 lacks is mapped to one
+ * it has. No allocation, no system call.
  * Runs in: nfsd worker, tests, fuzzers.
  */
 #ifndef WIRE_NFS2_XDR_H
@@ -24,11 +25,11 @@ void nfs2_get_rename(struct xdr_in *, struct call_args *);
 void nfs2_get_link(struct xdr_in *, struct call_args *);
 void nfs2_get_readdir(struct xdr_in *, struct call_args *);
 
-/* REMOVE, RENAME, LINK, SYMLINK, RMDIR: nothing but the status. */
+/* REMOVE, RENAME, LINK, SYMLINK, RMDIR: only the status. */
 void nfs2_put_status(struct xdr_out *, const struct call_res *);
 /* GETATTR: attributes of the object. */
 void nfs2_put_getattr(struct xdr_out *, const struct call_res *);
-/* SETATTR, WRITE: attributes of what was changed. */
+/* SETATTR, WRITE: attributes of the changed object. */
 void nfs2_put_changed(struct xdr_out *, const struct call_res *);
 /* LOOKUP, CREATE, MKDIR: handle and attributes. */
 void nfs2_put_dirop(struct xdr_out *, const struct call_res *);

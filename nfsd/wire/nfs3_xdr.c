@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * See nfs3_xdr.h. Sizes that operations plan with (struct nfs_limits) are
- * written here beside the encoders they must match.
+ * See nfs3_xdr.h. Operations plan with the sizes in struct nfs_limits. They
+ * stand here, beside the encoders they must match.
  * Runs in: nfsd worker, tests, fuzzers.
  */
 #include <string.h>
@@ -16,13 +16,13 @@ const struct nfs_limits nfs3_limits = {
 	.size_max = INT64_MAX,
 	.cookie_max = UINT64_MAX,
 	.read_at = 4 + POST_SIZE + 4 + 4 + 4, /* status, count, eof, length */
-	.dir_uncounted = 4, /* status: count is for READDIR3resok */
+	.dir_uncounted = 4, /* the status: count is for READDIR3resok */
 	.dir_head = POST_SIZE + 8 + 4 + 4, /* verifier; end mark, eof */
 	.dir_entry = 4 + 8 + 4 + 8, /* mark, fileid, name length, cookie */
 	.dir_plus = POST_SIZE + 4 + 4 + FH_SIZE,
 };
 
-/* nfs_fh3: a length that is not ours leaves zeros, which the door refuses. */
+/* nfs_fh3. A handle of wrong length becomes all zero; the door refuses that. */
 static void
 get_fh(struct xdr_in *x, struct fh *fh)
 {
@@ -34,8 +34,8 @@ get_fh(struct xdr_in *x, struct fh *fh)
 }
 
 /*
- * diropargs3. A name may be as long as the message: too long is an answer
- * (NAMETOOLONG), not garbage.
+ * diropargs3. A name may be as long as the message. One that is too long gets
+ * NAMETOOLONG, not GARBAGE_ARGS.
  */
 static void
 get_place(struct xdr_in *x, struct nfs_place *place)
@@ -58,7 +58,7 @@ get_time(struct xdr_in *x, enum nfsstat *fault)
 	return t;
 }
 
-/* set_atime, set_mtime: time_how in its RFC order is our enum. */
+/* set_atime, set_mtime. enum nfs_set_time has the order of time_how. */
 static enum nfs_set_time
 get_set_time(struct xdr_in *x, struct timespec *t, enum nfsstat *fault)
 {
@@ -181,7 +181,7 @@ nfs3_get_symlink(struct xdr_in *x, struct call_args *args)
 	args->make.target = xdr_get_opaque(x, NFS_RECORD_MAX);
 }
 
-/* MKNOD3args: RFC 1813, 3.3.11. Other types carry nothing more. */
+/* MKNOD3args: RFC 1813, 3.3.11. Types other than these carry no more data. */
 void
 nfs3_get_mknod(struct xdr_in *x, struct call_args *args)
 {
@@ -311,7 +311,7 @@ put_wcc_data(struct xdr_out *x, const struct nfs_wcc *wcc)
 	put_post(x, &wcc->after);
 }
 
-/* post_op_fh3: without the handle, the client asks with LOOKUP. */
+/* post_op_fh3. Without a handle the client sends a LOOKUP. */
 static void
 put_post_fh(struct xdr_out *x, const struct fh *fh, bool has)
 {
@@ -369,7 +369,7 @@ nfs3_put_readlink(struct xdr_out *x, const struct call_res *res)
 		xdr_put_opaque(x, res->data.data.data, res->data.data.len);
 }
 
-/* READ3res: RFC 1813, 3.3.6. The data is in place: nfs3_limits.read_at. */
+/* READ3res: RFC 1813, 3.3.6. The data is already at nfs3_limits.read_at. */
 void
 nfs3_put_read(struct xdr_out *x, const struct call_res *res)
 {
@@ -397,7 +397,7 @@ nfs3_put_write(struct xdr_out *x, const struct call_res *res)
 	xdr_put_u64(x, res->written.verf);
 }
 
-/* CREATE3res and its likes: RFC 1813, 3.3.8 to 3.3.11. */
+/* CREATE3res, MKDIR3res, SYMLINK3res, MKNOD3res: RFC 1813, 3.3.8 to 3.3.11. */
 void
 nfs3_put_made(struct xdr_out *x, const struct call_res *res)
 {
@@ -427,7 +427,7 @@ nfs3_put_link(struct xdr_out *x, const struct call_res *res)
 	put_wcc_data(x, &res->wcc);
 }
 
-/* What entry3 and entryplus3 begin with. */
+/* The fields that entry3 and entryplus3 begin with. */
 static void
 put_entry(struct xdr_out *x, const struct nfs_dirent *entry)
 {
@@ -473,7 +473,10 @@ nfs3_put_readdirplus(struct xdr_out *x, const struct call_res *res)
 	put_listing(x, res, true);
 }
 
-/* FSSTAT3res: RFC 1813, 3.3.18. invarsec 0: it may change at any time. */
+/*
+ * FSSTAT3res: RFC 1813, 3.3.18. invarsec is 0: the values may change at any
+ * time.
+ */
 void
 nfs3_put_fsstat(struct xdr_out *x, const struct call_res *res)
 {

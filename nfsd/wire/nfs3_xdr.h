@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The bytes of NFS version 3 (RFC 1813) to and from the neutral form. A
- * decoder reads fields in the RFC's order and leaves the verdict to the
- * cursor; an encoder writes what the result says, on errors the weak cache
- * data the RFC asks for. Pure: no allocation, no system call.
+ * Converts NFS version 3 (RFC 1813) between wire and neutral form. A decoder
+ * reads the fields in the order of the RFC; the cursor records whether the
+ * message was long enough. An encoder writes what the result says, on errors
+ * the weak cache data that the RFC requires. No allocation, no system call.
  * Runs in: nfsd worker, tests, fuzzers.
  */
 #ifndef WIRE_NFS3_XDR_H

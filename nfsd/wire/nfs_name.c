@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One name as it came, into one the kernel may see: a single component that
- * holds no "/" and no NUL and is never cut. Players send UTF-16LE; which
- * dialect it is stands in the handle of the directory, which need not be
- * trusted for that. Pure.
+ * Turns a name from the wire into one that may be passed to the kernel: one
+ * component without "/" and NUL. A name is never truncated. Players send
+ * UTF-16LE. The handle of the directory says which dialect applies; this choice
+ * needs no verified handle. No allocation, no system call.
  * Runs in: nfsd worker, tests, fuzzers.
  */
 #include <string.h>
@@ -11,7 +11,10 @@
 #include "base/name.h"
 #include "nfsd/wire/nfs.h"
 
-/* Puts the bytes into str, converted; false: there is no such name. */
+/*
+ * Converts the wire bytes into str. Returns false if the result is no legal
+ * name.
+ */
 static bool
 convert(char *str, size_t *len, struct slice wire, bool utf16)
 {
@@ -36,7 +39,7 @@ nfs_name_set(struct nfs_name *name, struct slice wire, const struct fh *dir)
 		name->fault = NFSERR_NAMETOOLONG;
 		return;
 	}
-	/* RFC 1813, 3.2: characters a server cannot store are ACCES. */
+	/* RFC 1813, 3.2: ACCES for characters that a server cannot store. */
 	name->fault = utf16 ? NFSERR_NOENT : NFSERR_ACCES;
 	if (!convert(name->str, &len, wire, utf16) || len == 0 ||
 	    memchr(name->str, '/', len) != NULL ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One table from errno to status and one from status to version 2. Both are
- * total: whatever a filesystem invents is an I/O error, and version 2 never
- * sends a number that RFC 1094 does not have.
+ * One table from errno to status and one from status to version 2. Both cover
+ * every value: an unknown errno is an I/O error, and version 2 never sends a
+ * number that RFC 1094 lacks.
  * Runs in: nfsd worker, tests.
  */
 #include <errno.h>
@@ -40,21 +40,21 @@ static const struct row errors[] = {
 	{ EREMOTE,	NFSERR_REMOTE },
 	{ EOPNOTSUPP,	NFSERR_NOTSUPP },
 	{ ENOSYS,	NFSERR_NOTSUPP },
-	/* Not followed, or busy as text: nothing that waiting would cure. */
+	/* A link that is not followed, a busy file: a retry does not help. */
 	{ ELOOP,	NFSERR_INVAL },
 	{ ETXTBSY,	NFSERR_ACCES },
 	{ EBUSY,	NFSERR_ACCES },
-	/* These pass by themselves: the client asks again. */
+	/* Temporary: the client retries. */
 	{ EAGAIN,	NFSERR_JUKEBOX },
 	{ EINTR,	NFSERR_JUKEBOX },
 	{ ENOMEM,	NFSERR_JUKEBOX },
 	{ EMFILE,	NFSERR_JUKEBOX },
 	{ ENFILE,	NFSERR_JUKEBOX },
-	/* What lies on the disk cannot be read without a key we do not hold. */
+	/* The file is encrypted and the kernel has no key for it. */
 	{ ENOKEY,	NFSERR_ACCES },
 };
 
-/* Statuses that RFC 1094 lacks; all others pass, numbers being shared. */
+/* Statuses that RFC 1094 lacks. All others have the same number there. */
 static const struct {
 	enum nfsstat status, v2;
 } folds[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The operations: what a procedure does, whatever the version on the wire. An
- * operation opens its objects through the door, makes its system calls as the
- * caller, and fills the neutral answer.
+ * The operations: what a procedure does, independent of the protocol version.
+ * An operation opens its objects only through the door, makes its system calls
+ * as the caller, and fills the neutral result.
  * Runs in: nfsd worker.
  */
 #ifndef OPS_H
@@ -14,21 +14,21 @@
 
 struct dirent64;
 
-#define OPS_ENTRIES_MAX 1024 /* of one READDIR reply */
-#define OPS_LISTING_MAX 65536 /* bytes of either */
+#define OPS_ENTRIES_MAX 1024 /* entries of one reply */
+#define OPS_LISTING_MAX 65536 /* bytes from the kernel; bytes of names */
 
-/* Memory of one thread for listings and link texts; never zeroed. */
+/* Memory of one thread for listings and link targets; never zeroed. */
 struct ops_scratch {
 	_Alignas(8) uint8_t dirents[OPS_LISTING_MAX]; /* from the kernel */
-	uint8_t names[OPS_LISTING_MAX]; /* converted to the player dialect */
+	uint8_t names[OPS_LISTING_MAX]; /* in the player dialect */
 	struct nfs_dirent list[OPS_ENTRIES_MAX];
-	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* what they are here */
+	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* entry i in dirents */
 	char target[NFS_TARGET_MAX + 1];
 };
 
 /*
- * The operations: each fills res->status and, error or not, whatever weak
- * cache data it could learn. The process's umask must be 0.
+ * Each operation fills res->status. Also on an error, it fills the weak cache
+ * data that it knows. The umask of the process must be 0.
  */
 void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * GETATTR, SETATTR, ACCESS. What may be set is the kernel's decision under the
- * caller's identity; the one policy added is that set-id bits on files do not
- * come from the network.
+ * GETATTR, SETATTR, ACCESS. The kernel decides what the caller may set. One
+ * rule is added: only an unsquashed root sets set-id bits on files.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/syscall.h>
@@ -42,7 +41,10 @@ ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
 	return mode & 07777;
 }
 
-/* Only Linux 6.6 and later change the mode of an O_PATH descriptor. */
+/*
+ * Can the kernel change the mode of an O_PATH descriptor? Linux 6.6 and later
+ * can.
+ */
 static bool
 can_chmod_path(void)
 {
@@ -54,7 +56,10 @@ can_chmod_path(void)
 	return can == 1;
 }
 
-/* Before, of a data descriptor (see reopen()), or "." of a directory. */
+/*
+ * Sets the mode of fd. Before Linux 6.6, fd must be a directory or a data
+ * descriptor (see reopen()).
+ */
 static int
 set_mode(int fd, mode_t mode, bool directory)
 {
@@ -93,7 +98,7 @@ set_owner(int fd, const struct nfs_sattr *s)
 
 	if (!s->set_uid && !s->set_gid)
 		return 0;
-	/* The kernel takes -1 for "leave it"; a client that sets it errs. */
+	/* For the kernel, -1 means "leave it". A client must not send it. */
 	if ((s->set_uid && uid == (uid_t)-1) ||
 	    (s->set_gid && gid == (gid_t)-1)) {
 		errno = EINVAL;
@@ -102,17 +107,17 @@ set_owner(int fd, const struct nfs_sattr *s)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 }
 
-/* Owner, mode, times (not size) of fd; type is its st_mode. */
+/* Sets owner, mode and times (not the size) of fd; type is its st_mode. */
 static enum nfsstat
 apply(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
     mode_t type)
 {
 	bool directory = S_ISDIR(type);
 
-	/* Owner before mode: a change of owner clears set-id bits. */
+	/* Owner before mode: a change of owner clears the set-id bits. */
 	if (set_owner(fd, s) == -1)
 		return nfs_status(errno);
-	/* Links have no mode of their own; clients send one all the same. */
+	/* A symbolic link has no mode of its own, but clients send one. */
 	if (s->set_mode && !S_ISLNK(type) &&
 	    set_mode(fd, ops_mode(ctx, s->mode, directory), directory) == -1)
 		return nfs_status(errno);
@@ -126,18 +131,18 @@ ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
 	struct nfs_sattr rest = *s;
 
 	/*
-	 * Clients name themselves as owner, some as root or another; a maker
-	 * who may not give files away still gets his file.
+	 * Some clients send an owner with every CREATE. A caller who may not
+	 * change owners gets the file without it, not an error.
 	 */
 	if (!door_is_root(ctx))
 		rest.set_uid = rest.set_gid = false;
-	/* mkdir(2) takes no setgid bit; the other bits are there already. */
+	/* mkdir(2) ignores the setgid bit; it has set the other bits. */
 	rest.set_mode =
 	    S_ISDIR(type) && s->set_mode && (s->mode & S_ISGID) != 0;
 	return apply(ctx, fd, &rest, type);
 }
 
-/* Size first: it may fail for want of space, before anything is changed. */
+/* The size comes first: if there is no space, nothing else is changed. */
 static enum nfsstat
 change(struct call_ctx *ctx, struct door_obj *obj, const struct nfs_sattr *s)
 {
@@ -146,7 +151,7 @@ change(struct call_ctx *ctx, struct door_obj *obj, const struct nfs_sattr *s)
 	return apply(ctx, obj->fd, s, obj->st.st_mode);
 }
 
-/* Why nothing is to be changed, or NFS_OK. */
+/* Returns NFS_OK if the attributes may be set, else the error. */
 static enum nfsstat
 check(const struct call_ctx *ctx, const struct nfs_setattr *a,
     const struct stat *st)
@@ -163,7 +168,10 @@ check(const struct call_ctx *ctx, const struct nfs_setattr *a,
 	return size > ctx->limits->size_max ? NFSERR_FBIG : NFS_OK;
 }
 
-/* Replaces a descriptor whose mode cannot be changed by one whose can. */
+/*
+ * Before Linux 6.6, replaces an O_PATH descriptor of a file by a data
+ * descriptor if the mode is to change.
+ */
 static enum nfsstat
 reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct door_obj *obj)
 {
@@ -202,7 +210,9 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&obj);
 }
 
-/* What each bit of ACCESS needs of a directory and of anything else. */
+/*
+ * The rights that each bit of ACCESS needs, on a directory and on other files.
+ */
 static const struct {
 	uint32_t bit;
 	int directory;

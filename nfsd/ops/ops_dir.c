@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * READDIR, READDIRPLUS. A cookie is the filesystem's own position behind an
- * entry: it stays right while other entries come and go. Entries that are
- * remembered count only while the directory has not changed; attributes are
- * never remembered. Memory is one thread's scratch, whatever the size of the
+ * READDIR, READDIRPLUS. A cookie is the filesystem's position after an entry.
+ * It stays valid while other entries are added and removed. Cached entries are
+ * used only while the directory is unchanged. Attributes are never cached.
+ * Memory is bounded by the scratch memory of a thread, whatever the size of the
  * directory.
  *
- * Where cookies have 32 bits and positions 63 (version 2 on ext4, whose
- * positions are hashes of names in ascending order), the upper 32 bits are the
- * cookie. Reading on from it may start too early, never too late; so a reply
- * never ends between two entries whose cookies are equal, and nothing is seen
- * twice. Whether positions are wide is told by that of the first entry, every
- * time.
+ * Version 2 has cookies of 32 bits. ext4 has positions of 63 bits: hashes of
+ * names, in ascending order. The cookie then holds the upper 32 bits. A listing
+ * that continues from it may start too early, never too late. A reply therefore
+ * never ends between two entries with equal cookies, so that no entry is listed
+ * twice. Each call checks the position of the first entry to see whether
+ * positions are wide.
  *
- * The verifier is always zero and never looked at: positions do not expire.
+ * The verifier is always zero and never checked: positions do not expire.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <dirent.h>
@@ -28,36 +28,36 @@
 #include "nfsd/ops/ops_util.h"
 
 #define WIDE_SHIFT 31
-#define RECORD_MAX 2048 /* more than any entry from the kernel */
+#define RECORD_MAX 2048 /* no entry from the kernel is longer */
 #define RECORD_MIN 24 /* an entry with a name of one to four bytes */
 #define PROBE_SIZE 4096
-#define FOLD_MAX   100000 /* entries looked at for one name */
+#define FOLD_MAX   100000 /* entries compared with one name */
 
-_Static_assert(OPS_LISTING_MAX >= LISTING_BYTES, "what is recalled fits");
+_Static_assert(OPS_LISTING_MAX >= LISTING_BYTES, "a cached listing fits");
 
-/* One listing on its way. */
+/* The state of one listing. */
 struct walk {
 	struct call_ctx *ctx;
 	struct door_obj *dir;
-	int fd; /* reads entries */
+	int fd; /* entries are read from it */
 	struct ops_scratch *scratch;
-	uint64_t cookie; /* behind which to go on */
+	uint64_t cookie; /* the listing continues after it */
 	bool plus;
 	bool exact; /* cookies are positions */
-	unsigned int shift; /* of wide positions */
-	size_t used; /* of scratch->dirents */
-	size_t names_used; /* of scratch->names */
-	size_t left, dir_left; /* bytes that entries may still take */
+	unsigned int shift; /* wide positions: bits that the cookie lacks */
+	size_t used; /* bytes of scratch->dirents */
+	size_t names_used; /* bytes of scratch->names */
+	size_t left, dir_left; /* bytes left for entries */
 	size_t n;
 	bool eof;
-	uint64_t at; /* where the descriptor stands */
+	uint64_t at; /* position of fd */
 	enum nfsstat status;
 };
 
 /*
- * The cookie for a position. False when there is none (a filesystem with few
- * wide positions among narrow ones); the end may be anything and is the
- * largest.
+ * Sets the cookie for a position. Returns false if there is none: the
+ * filesystem mixes wide and narrow positions. The position of the end may be
+ * any number; its cookie is the largest one.
  */
 static bool
 to_cookie(const struct walk *w, uint64_t position, uint64_t *cookie)
@@ -68,12 +68,12 @@ to_cookie(const struct walk *w, uint64_t position, uint64_t *cookie)
 	if (position > max && position != INT64_MAX)
 		return false;
 	*cookie = position > max ? max : position;
-	if (*cookie == 0) /* would mean the beginning */
+	if (*cookie == 0) /* 0 means the beginning */
 		*cookie = 1;
 	return true;
 }
 
-/* Finds out whether positions here need a shift. */
+/* Sets the shift if the position of the first entry is wide. */
 static enum nfsstat
 probe(struct walk *w)
 {
@@ -82,7 +82,7 @@ probe(struct walk *w)
 
 	if (w->exact)
 		return NFS_OK;
-	w->at = UINT64_MAX; /* no cookie says so */
+	w->at = UINT64_MAX; /* equals no cookie */
 	if (lseek(w->fd, 0, SEEK_SET) == -1)
 		return nfs_status(errno);
 	n = getdents64(w->fd, w->scratch->dirents, PROBE_SIZE);
@@ -98,7 +98,7 @@ seek(struct walk *w)
 {
 	uint64_t max = w->ctx->limits->cookie_max;
 
-	/* The largest cookie stands for an end that 32 bits cannot hold. */
+	/* The largest cookie means an end position that 32 bits cannot hold. */
 	if (w->shift == 0 && w->cookie == max && max != UINT64_MAX)
 		w->cookie = INT64_MAX;
 	else if (w->cookie > (uint64_t)INT64_MAX >> w->shift)
@@ -111,7 +111,10 @@ seek(struct walk *w)
 	return errno == EINVAL ? NFSERR_BAD_COOKIE : nfs_status(errno);
 }
 
-/* The name as it goes out; false: it has no form in the player dialect. */
+/*
+ * Converts a name for the wire. Returns false if the player dialect cannot
+ * express it.
+ */
 static bool
 dialect(struct walk *w, const char *name, struct slice *out)
 {
@@ -135,8 +138,9 @@ is_dots(const char *name)
 }
 
 /*
- * The number a client sees; that of ".." must not tell of what lies above, and
- * where attributes follow comes with them.
+ * Returns the file id that the client sees. The inode number of ".." must not
+ * reveal what lies above the export. If attributes follow, dress_dots() sets
+ * the id with them.
  */
 static uint64_t
 fileid(struct walk *w, const struct dirent64 *d)
@@ -154,7 +158,10 @@ fileid(struct walk *w, const struct dirent64 *d)
 	return attr.fileid;
 }
 
-/* Adds an entry. False: it does not fit (or has no cookie: see status). */
+/*
+ * Adds an entry. Returns false if it does not fit, or if it has no cookie
+ * (w->status).
+ */
 static bool
 add(struct walk *w, const struct dirent64 *d)
 {
@@ -168,7 +175,7 @@ add(struct walk *w, const struct dirent64 *d)
 		return true;
 	narrow = limits->dir_entry + entry->name.len + xdr_pad(entry->name.len);
 	size = narrow + (w->plus ? limits->dir_plus : 0);
-	/* One entry is sent whatever dircount says. */
+	/* dircount does not prevent the first entry. */
 	if (size > w->left || (narrow > w->dir_left && w->n > 0))
 		return false;
 	if (!to_cookie(w, (uint64_t)d->d_off, &entry->cookie)) {
@@ -186,7 +193,10 @@ add(struct walk *w, const struct dirent64 *d)
 	return true;
 }
 
-/* Adds what is in len bytes from the kernel; false when it is enough. */
+/*
+ * Adds the entries in len bytes from the kernel. Returns false if the reply is
+ * full.
+ */
 static bool
 add_all(struct walk *w, const uint8_t *bytes, size_t len)
 {
@@ -203,9 +213,9 @@ add_all(struct walk *w, const uint8_t *bytes, size_t len)
 }
 
 /*
- * Bytes to ask the kernel for: no more entries than fit even if all names are
- * short, so that the descriptor stops where the reply does and the next call
- * can go on without a seek.
+ * Returns the bytes to ask the kernel for: no more entries than fit if all
+ * names are short. The descriptor then stops where the reply ends, and the next
+ * call needs no seek.
  */
 static size_t
 share(const struct walk *w)
@@ -231,19 +241,19 @@ collect(struct walk *w)
 		if (size - w->used < RECORD_MAX) {
 			if (w->n > 0)
 				return;
-			w->used = 0; /* nothing of it was taken */
+			w->used = 0; /* no entry of it was added */
 		}
 		ask = share(w);
 		if (w->n == 0 && ask < RECORD_MAX)
-			ask = RECORD_MAX; /* one entry is sent */
+			ask = RECORD_MAX; /* room for one entry */
 		if (ask > size - w->used)
 			ask = size - w->used;
 		if (ask == 0)
-			ask = 1; /* tells the end, and nothing else */
+			ask = 1; /* only detects the end */
 		at = w->scratch->dirents + w->used;
 		n = getdents64(w->fd, at, ask);
 		if (n == -1 && errno == EINVAL && w->n > 0)
-			return; /* the next does not fit */
+			return; /* the next entry does not fit */
 		if (n == -1)
 			w->status = nfs_status(errno);
 		w->eof = n == 0;
@@ -255,7 +265,10 @@ collect(struct walk *w)
 	}
 }
 
-/* Takes back entries whose cookie is also that of the entry before. */
+/*
+ * Removes the last entries while their cookie equals that of the entry before.
+ * A reply must end between two different cookies.
+ */
 static void
 end_between(struct walk *w)
 {
@@ -326,8 +339,8 @@ dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
 }
 
 /*
- * Attributes and handles for a batch; what cannot be had is left out. False: it
- * has to wait.
+ * Sets attributes and handles of n entries; an entry whose lookup fails gets
+ * none. Returns false if the call must be deferred.
  */
 static bool
 dress(struct walk *w, size_t first, size_t n, const struct fh *self)
@@ -352,7 +365,7 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 		}
 		if (names[--asked].status != NFS_OK ||
 		    fh_export_id(&names[asked].fh) != fh_export_id(self))
-			continue; /* another export: LOOKUP tells */
+			continue; /* another export: needs LOOKUP */
 		ops_post(&entry->post, w->dir, &names[asked].st);
 		entry->fileid = entry->post.attr.fileid;
 		entry->fh = names[asked].fh;
@@ -361,7 +374,10 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 	return true;
 }
 
-/* Is there one in a large directory that only its name leads to? */
+/*
+ * Does a large directory hold an entry that only a lookup by name can find?
+ * Such a lookup is expensive.
+ */
 static bool
 has_to_wait(const struct walk *w)
 {
@@ -395,7 +411,10 @@ dress_all(struct walk *w, const struct fh *self)
 	}
 }
 
-/* Room for entries within what client, message and scratch allow. */
+/*
+ * Returns the bytes for entries that the client, the message and the scratch
+ * memory allow.
+ */
 static size_t
 budget(const struct call_ctx *ctx, uint32_t count)
 {
@@ -411,7 +430,7 @@ budget(const struct call_ctx *ctx, uint32_t count)
 	return max > limits->dir_head ? max - limits->dir_head : 0;
 }
 
-/* Entries from the directory; what it said is remembered. */
+/* Reads entries from the directory and caches them. */
 static void
 ask_directory(struct walk *w, const struct door_list_ask *ask)
 {

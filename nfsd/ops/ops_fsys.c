@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * FSSTAT (STATFS), FSINFO, PATHCONF: what a filesystem is and what it can do.
+ * FSSTAT (STATFS), FSINFO, PATHCONF: size and abilities of a filesystem.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/vfs.h>
@@ -13,7 +13,7 @@
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
 
-/* Opens the object and asks about its filesystem. */
+/* Opens the object and sets its attributes and the facts of its filesystem. */
 static enum nfsstat
 ask(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
     struct statfs *f)
@@ -31,7 +31,10 @@ ask(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
 	return status;
 }
 
-/* Some filesystems report more free than there is, as a wrapped number. */
+/*
+ * Returns n, or 0 if n is above max. Some filesystems report negative free
+ * space as a huge number.
+ */
 static uint64_t
 at_most(uint64_t n, uint64_t max)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * READ, WRITE, COMMIT, READLINK. Data goes between the file and the message
- * without a copy: READ reads to where the reply will have it. In the event
- * loop only what is in memory is read, and nothing is synced; the rest waits on
- * a file thread. A reply that says "stable" is sent after the disk said so.
+ * READ, WRITE, COMMIT, READLINK. File data is not copied: READ places it where
+ * the reply needs it. The event loop reads only data that is in memory and
+ * never syncs; it defers the other calls to a file thread. A reply says
+ * "stable" only after the kernel reports that the data is on disk.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/uio.h>
@@ -19,7 +19,10 @@
 #include "nfsd/ops/ops_util.h"
 #include "nfsd/roles/served.h"
 
-/* Reads until len or the end of the file; -1 with errno. */
+/*
+ * Reads len bytes, or up to the end of the file. Returns the bytes read, or -1
+ * and errno.
+ */
 static ssize_t
 read_all(int fd, uint8_t *to, size_t len, off_t offset)
 {
@@ -40,8 +43,8 @@ read_all(int fd, uint8_t *to, size_t len, off_t offset)
 }
 
 /*
- * Reads what is in memory. -1 with EAGAIN when a part of it is not; a short
- * result is then the end of the file.
+ * Reads without blocking. Returns -1 and EAGAIN if part of the data is not in
+ * memory. A short result means the end of the file.
  */
 static ssize_t
 read_cached(const struct door_obj *file, uint8_t *to, size_t len, off_t offset)
@@ -50,7 +53,10 @@ read_cached(const struct door_obj *file, uint8_t *to, size_t len, off_t offset)
 	ssize_t n;
 
 	n = preadv2(file->fd, &iov, 1, offset, RWF_NOWAIT);
-	/* Filesystems that cannot tell (tmpfs) are memory, or the door's. */
+	/*
+	 * Without RWF_NOWAIT the filesystem is in memory (tmpfs), or the door
+	 * has deferred the call.
+	 */
 	if (n == -1 && errno == EOPNOTSUPP)
 		return read_all(file->fd, to, len, offset);
 	if (n >= 0 && (size_t)n < len && offset + n < file->st.st_size) {
@@ -60,7 +66,10 @@ read_cached(const struct door_obj *file, uint8_t *to, size_t len, off_t offset)
 	return n;
 }
 
-/* Bytes to ask for: what was wanted, as far as it fits and can exist. */
+/*
+ * Returns the bytes to read: the count of the call, limited by the reply and by
+ * the largest offset.
+ */
 static size_t
 read_len(const struct call_ctx *ctx, const struct nfs_read *a,
     const struct stat *st)
@@ -90,7 +99,10 @@ read_file(struct call_ctx *ctx, const struct nfs_read *a, struct door_obj *file,
 		return NFS_DEFERRED;
 	if (n == -1)
 		return nfs_status(errno);
-	/* It grew since we looked: attributes must cover the data. */
+	/*
+	 * The file has grown since the stat. The attributes must cover the
+	 * data.
+	 */
 	if (len > 0 && offset + n > file->st.st_size)
 		(void)door_stat(file, &file->st);
 	data->data.data = to;
@@ -115,7 +127,7 @@ op_read(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&file);
 }
 
-/* Writes all or fails: version 2 has no word for a part. */
+/* Writes all data or fails: version 2 cannot report a part. */
 static int
 write_all(int fd, const struct slice *data, off_t offset, int flags)
 {
@@ -124,7 +136,7 @@ write_all(int fd, const struct slice *data, off_t offset, int flags)
 	ssize_t n;
 
 	while (done < data->len) {
-		/* The kernel only reads from it. */
+		/* iovec has no const; the kernel only reads. */
 		iov.iov_base = (void *)(uintptr_t)(data->data + done);
 		iov.iov_len = data->len - done;
 		n = pwritev2(fd, &iov, 1, offset + (off_t)done, flags);
@@ -139,7 +151,7 @@ write_all(int fd, const struct slice *data, off_t offset, int flags)
 	return 0;
 }
 
-/* The data that will be written: no more than FSINFO promised. */
+/* Sets the data to write: at most the size that FSINFO promised. */
 static enum nfsstat
 write_data(const struct call_ctx *ctx, const struct nfs_write *a,
     const struct stat *st, struct slice *data)
@@ -159,8 +171,8 @@ write_data(const struct call_ctx *ctx, const struct nfs_write *a,
 }
 
 /*
- * Writes as stably as was asked for. The flags of the call are enough where the
- * filesystem is known to heed them; FUSE may not (direct I/O).
+ * Writes with the stability of the call. The flags of pwritev2(2) suffice on
+ * filesystems that honour them. FUSE with direct I/O may not, hence fsync(2).
  */
 static int
 write_stable(const struct door_obj *file, const struct slice *data,
@@ -196,10 +208,10 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
 	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
 		status = nfs_status(errno);
 		/*
-		 * Earlier unstable writes may be lost with this one. When it
-		 * was to be stable and can be written, its way to the disk
-		 * failed: the kernel tells that only once, and a COMMIT would
-		 * not hear of it.
+		 * Earlier unstable writes may be lost too. If a stable write
+		 * fails but an unstable one succeeds, the writeback failed. The
+		 * kernel reports that only once, so a later COMMIT would not
+		 * see it.
 		 */
 		if (status == NFSERR_IO ||
 		    (stable != NFS_UNSTABLE &&
@@ -230,7 +242,7 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&file);
 }
 
-/* The whole file whatever the range: it is what fsync(2) does. */
+/* Syncs the whole file: fsync(2) has no range. */
 static enum nfsstat
 commit(struct call_ctx *ctx, const struct door_obj *file)
 {
@@ -254,7 +266,7 @@ op_commit(struct call_ctx *ctx, const struct call_args *args,
 
 	res->status =
 	    ops_open_change(ctx, fh, DOOR_FILE | DOOR_WRITE, &file, &res->wcc);
-	/* Where nothing can be written nothing is left to commit. */
+	/* On a read-only export there is nothing to commit. */
 	clean = res->status == NFSERR_ROFS;
 	if (clean)
 		res->status = door_open(ctx, fh, DOOR_FILE, &file);
@@ -267,7 +279,7 @@ op_commit(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&file);
 }
 
-/* The text in the client's encoding. */
+/* Reads the target and converts it to the dialect of the client. */
 static enum nfsstat
 read_link(struct call_ctx *ctx, const struct door_obj *link, struct slice *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * CREATE, MKDIR, SYMLINK, MKNOD: a new name. What exists is never opened by
- * name here: only O_EXCL makes files, and an existing one is asked for at the
- * door like any other.
+ * CREATE, MKDIR, SYMLINK, MKNOD: a new name. An existing file is never opened
+ * by name: files are made with O_EXCL only. An existing one is opened through
+ * the door.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/sysmacros.h>
@@ -17,10 +17,10 @@
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
 
-/* When the client names no mode. */
+/* Modes if the client sends none. */
 #define FILE_MODE 0600
 #define DIR_MODE  0700
-/* What the kernel's numbers of devices can hold. */
+/* Limits of a device number in the kernel. */
 #define MAJOR_MAX 0xfffu
 #define MINOR_MAX 0xfffffu
 
@@ -46,9 +46,9 @@ file_mode(const struct call_ctx *ctx, const struct nfs_sattr *s)
 }
 
 /*
- * The verifier of an exclusive CREATE is kept in the file's times until the
- * client sets them (RFC 1813, 3.3.8), so it survives a restart. Without the
- * high bit, which not every filesystem can store.
+ * The verifier of an exclusive CREATE is kept in the times of the file until
+ * the client sets them (RFC 1813, 3.3.8). It therefore survives a restart. The
+ * high bit is dropped because some filesystems cannot store it.
  */
 static void
 exclusive_times(const uint32_t verf[2], struct timespec t[2])
@@ -72,7 +72,7 @@ is_repeat(const struct nfs_make *a, const struct stat *st)
 	    st->st_mtim.tv_sec == t[1].tv_sec;
 }
 
-/* Everything a new file gets beyond its mode. */
+/* Sets the attributes of a new file, except for its mode. */
 static enum nfsstat
 dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 {
@@ -88,7 +88,7 @@ dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 	return ops_apply_new(ctx, fd, &a->sattr, S_IFREG);
 }
 
-/* A file that does not exist yet; EXIST when it does. */
+/* Makes a file. Returns EXIST if the name exists. */
 static enum nfsstat
 create_new(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
@@ -134,7 +134,10 @@ truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
 	return status;
 }
 
-/* The name exists: a repeat, or a file to be used as it is, or EXIST. */
+/*
+ * The name exists. Succeeds if the call is a repeat, or if it may use the file;
+ * else returns EXIST.
+ */
 static enum nfsstat
 create_old(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
@@ -148,7 +151,7 @@ create_old(struct call_ctx *ctx, const struct door_obj *dir,
 	if (!S_ISREG(st.st_mode) ||
 	    (a->how == NFS_EXCLUSIVE && !is_repeat(a, &st)))
 		return NFSERR_EXIST;
-	/* Of the attributes only the size is for a file that exists. */
+	/* For a file that exists, only the size is set. */
 	if (a->how == NFS_UNCHECKED && a->sattr.set_size)
 		status = truncate_old(ctx, a, &res->fh, &st);
 	if (status == NFS_OK)
@@ -178,7 +181,7 @@ needs_more(const struct call_ctx *ctx, const struct nfs_make *a)
 	    (door_is_root(ctx) && (s->set_uid || s->set_gid));
 }
 
-/* Handle and attributes of something made by name. */
+/* Looks up the object just made. Sets its handle and attributes in res. */
 static enum nfsstat
 made(struct call_ctx *ctx, const struct door_obj *dir, const struct nfs_make *a,
     struct call_res *res)
@@ -202,7 +205,7 @@ made(struct call_ctx *ctx, const struct door_obj *dir, const struct nfs_make *a,
 	return status;
 }
 
-/* The size that some clients (yanfs) send is nothing to a directory. */
+/* The size that some clients (yanfs) send for a directory is ignored. */
 static enum nfsstat
 make_dir(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
@@ -215,7 +218,7 @@ make_dir(struct call_ctx *ctx, const struct door_obj *dir,
 	return made(ctx, dir, a, res);
 }
 
-/* The text as it is to be stored: terminated, in the server's encoding. */
+/* Converts the target for symlink(2): terminated, in the server's encoding. */
 static enum nfsstat
 link_text(const struct door_obj *dir, const struct slice *wire,
     char text[NFS_TARGET_MAX + 1])
@@ -251,7 +254,9 @@ make_link(struct call_ctx *ctx, const struct door_obj *dir,
 	return made(ctx, dir, a, res);
 }
 
-/* Devices for nobody but root who was not squashed. */
+/*
+ * Makes a fifo, a socket or a device. Only an unsquashed root may make devices.
+ */
 static enum nfsstat
 make_node(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
@@ -280,7 +285,7 @@ make_node(struct call_ctx *ctx, const struct door_obj *dir,
 	return made(ctx, dir, a, res);
 }
 
-/* What all four have around the making. */
+/* The common part of the four operations. maker makes the object. */
 static void
 make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
     enum nfsstat (*maker)(struct call_ctx *, const struct door_obj *,
@@ -295,8 +300,10 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 	res->status = check(ctx, a);
 	if (res->status == NFS_OK)
 		res->status = maker(ctx, &dir, a, res);
-	/* It is there, only its handle cannot be had now: the client will
-	 * look the name up. */
+	/*
+	 * The object exists, but its handle is not available now. The client
+	 * sends a LOOKUP for it.
+	 */
 	if (ctx->changed && res->status == NFSERR_JUKEBOX) {
 		res->status = NFS_OK;
 		res->no_fh = true;
@@ -305,7 +312,7 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 	door_close(&dir);
 }
 
-/* Old clients make special files with CREATE. */
+/* Version 2 clients make special files with CREATE. */
 void
 op_create(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)

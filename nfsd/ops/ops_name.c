@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * LOOKUP, REMOVE, RMDIR, RENAME, LINK: one name in one directory (or two).
- * The kernel sees one component that it does not follow, under the caller's
- * identity.
+ * LOOKUP, REMOVE, RMDIR, RENAME, LINK: one name in one directory, or two. Only
+ * single components are passed to the kernel, and symbolic links are not
+ * followed. System calls run as the caller.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "nfsd/ops/ops_util.h"
 
 /*
- * Looks for the name as other systems would spell it. Listing a directory for
- * each name that does not exist is dear: only where the export asks for it.
+ * Looks for an entry whose name differs only in case or Unicode form. Listing a
+ * directory for each missing name is expensive, so the export must ask for it.
  */
 static enum nfsstat
 find_folded(struct call_ctx *ctx, const struct door_obj *dir,
@@ -64,8 +64,8 @@ find(struct call_ctx *ctx, const struct door_obj *dir,
 }
 
 /*
- * The root of an export inside this one is a filesystem of its own: its
- * attributes are what its own handle says.
+ * Sets the attributes of the file found. The root of another export gets the
+ * attributes by its own handle, since its filesystem differs.
  */
 static void
 post_found(struct call_ctx *ctx, const struct door_obj *dir,
@@ -99,7 +99,7 @@ op_lookup(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&dir);
 }
 
-/* What a name means now, for door_forget(); mode 0 when nothing. */
+/* Returns the stat of a name for door_forget(); st_mode 0 if there is none. */
 static struct stat
 look(const struct door_obj *dir, const struct nfs_name *name)
 {
@@ -125,7 +125,7 @@ take_away(struct call_ctx *ctx, const struct door_obj *dir,
 	return NFS_OK;
 }
 
-/* dots: the answer for "." and "..". */
+/* dots is the status for "." and "..". */
 static void
 remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
     enum nfsstat dots, struct call_res *res)
@@ -150,7 +150,7 @@ op_remove(struct call_ctx *ctx, const struct call_args *args,
 	remove_name(ctx, &args->place, 0, NFSERR_ACCES, res);
 }
 
-/* RFC 1813, 3.3.13 wants INVAL for "." and EXIST for "..". */
+/* RFC 1813, 3.3.13: INVAL for ".", EXIST for "..". */
 void
 op_rmdir(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -180,7 +180,7 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
 	door_moved(ctx, to, new->str);
-	/* Onto another name of itself nothing is done and nothing is gone. */
+	/* If both names are links to one file, rename(2) removes nothing. */
 	if (gone.st_mode != 0 && look(to, new).st_ino != gone.st_ino)
 		door_forget(ctx, to, &gone);
 	return NFS_OK;
@@ -208,7 +208,7 @@ op_rename(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&from);
 }
 
-/* May the caller give this file another name there? */
+/* May the caller link this file into dir? Returns NFS_OK or the error. */
 static enum nfsstat
 linkable(struct call_ctx *ctx, const struct door_obj *file,
     const struct door_obj *dir, const struct nfs_name *name)
@@ -221,7 +221,7 @@ linkable(struct call_ctx *ctx, const struct door_obj *file,
 		return NFSERR_XDEV;
 	if (S_ISDIR(file->st.st_mode))
 		return NFSERR_ISDIR;
-	/* As protected_hardlinks has it, also where that is off. */
+	/* The rule of protected_hardlinks (proc(5)), also if it is off. */
 	if (S_ISREG(file->st.st_mode) && file->st.st_uid != door_uid(ctx) &&
 	    door_access(ctx, file, R_OK) == 0)
 		return NFSERR_ACCES;

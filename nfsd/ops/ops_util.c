@@ -62,7 +62,10 @@ ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	return status;
 }
 
-/* The largest power of two that is not above n: what fits a datagram. */
+/*
+ * Returns the largest power of two that is at most n, so that it fits a
+ * datagram.
+ */
 static uint32_t
 power_below(uint64_t n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What owner, groups, mode and access ACL let somebody do, by the algorithm of
- * acl(5): for what the kernel cannot be asked, or only at a price.
+ * Checks owner, groups, mode and access ACL by the algorithm of acl(5). Used
+ * for questions that the kernel cannot answer, or only by an expensive switch
+ * of identity or capability.
  * Runs in: nfsd worker (event loop and file threads), nfsd broker.
  */
 #include <sys/xattr.h>
@@ -15,7 +16,7 @@
 #include "nfsd/roles/acl.h"
 
 #define ACL_NAME "system.posix_acl_access"
-#define ACL_MAX	 4096 /* bytes; a longer one grants nothing here */
+#define ACL_MAX	 4096 /* bytes; a longer ACL grants nothing */
 
 static bool
 in_group(const struct cred *cred, uint32_t gid)
@@ -79,7 +80,7 @@ list_permits(const struct cred *cred, const struct stat *st, const void *acl,
 	return member ? granted : other;
 }
 
-/* The mode alone, as it is without an ACL. */
+/* The check by mode, for a file without an ACL. */
 static bool
 mode_permits(const struct cred *cred, const struct stat *st, unsigned int any)
 {

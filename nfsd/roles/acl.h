@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rights by owner, groups, mode and access ACL. The kernel's word counts more
- * and is asked where it can be (faccessat2(2)); but not about executing, since
- * exports are mounted noexec here, where it refuses everybody, while clients
- * run programs from them.
+ * Permission by owner, groups, mode and access ACL. Where possible, the kernel
+ * is asked instead (faccessat2(2)). It cannot be asked about execution: the
+ * jail mounts exports noexec, so the kernel always refuses, while clients run
+ * programs from them.
  * Runs in: nfsd worker (event loop and file threads), nfsd broker.
  */
 #ifndef ROLES_ACL_H
@@ -16,12 +16,12 @@
 enum acl_answer {
 	ACL_NO,
 	ACL_YES,
-	ACL_UNKNOWN /* by the mode, but an ACL may say less */
+	ACL_UNKNOWN /* the mode grants it, but the ACL could not be read */
 };
 
 /*
- * Has who we act as any of these rights (R_OK, X_OK)? By a descriptor that was
- * really opened: of an O_PATH one no ACL can be read.
+ * Has the user that the thread acts as any of these rights (R_OK, X_OK)? fd
+ * must not be O_PATH, since the kernel reads no ACL through such a descriptor.
  */
 enum acl_answer acl_permits(const struct cred_acting *, int fd,
     const struct stat *, unsigned int any);

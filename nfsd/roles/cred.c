@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Squash, switch, read back. glibc's wrappers change every thread of a process;
- * the raw calls used here change the calling one.
+ * Squashes credentials and switches the identity of a thread. glibc's wrappers
+ * change every thread of a process; the raw system calls used here change only
+ * the calling one.
  * Runs in: nfsd worker, nfsd broker.
  */
 #include <sys/fsuid.h>
@@ -16,7 +17,7 @@
 #include "exports/exports.h"
 #include "nfsd/roles/cred.h"
 
-#define NOBODY UINT32_MAX /* (uid_t)-1 is no user and must not become one */
+#define NOBODY UINT32_MAX /* (uid_t)-1: no user; must not become one */
 
 void
 cred_init(struct cred_acting *acting, enum nfsd_mode mode)
@@ -30,7 +31,7 @@ cred_init(struct cred_acting *acting, enum nfsd_mode mode)
 	acting->known = true;
 }
 
-/* Insertion into the sorted list; repeats are dropped. */
+/* Inserts gid into the sorted list unless it is there. */
 static void
 add_group(struct cred *cred, uint32_t gid)
 {
@@ -103,9 +104,9 @@ set_groups(const struct cred *cred)
 }
 
 /*
- * Sets one of the two file system ids and asks which one is in force: the call
- * returns the old id whether it worked or not. Asking is setting -1, which is
- * never accepted.
+ * Sets the filesystem user or group id and verifies it. setfsuid(2) returns the
+ * previous id and reports no error. Setting -1 always fails and so returns the
+ * current id.
  */
 static int
 set_id(long call, uint32_t id)

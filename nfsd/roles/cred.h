@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who the caller is and how a thread acts as him. Squashing is pure; switching
- * changes only the calling thread (raw system calls), only when the caller
- * differs from the last one, and is checked by reading back, since setfsuid(2)
- * reports no error. After a failure nothing is done as anybody: the request
- * fails, and the next one switches completely.
+ * Squashing: which user a caller is. Switching: how a thread acts as that user.
+ * Squashing makes no system call. Switching changes only the calling thread, by
+ * raw system calls, and only if the caller differs from the previous one.
+ *
+ * setfsuid(2) reports no error, so every switch is verified. If a switch fails,
+ * the call fails too, and the next call switches completely.
  * Runs in: nfsd worker (event loop and file threads), nfsd broker.
  */
 #ifndef ROLES_CRED_H
@@ -18,33 +19,39 @@
 
 struct export_options;
 
-/* Sorted groups without repeats; equal callers are equal byte for byte. */
+/*
+ * The identity of a caller. Groups are sorted and unique, so equal callers have
+ * equal bytes.
+ */
 struct cred {
 	uint32_t uid, gid;
 	uint32_t ngids;
 	uint32_t gids[RPC_GROUPS_MAX];
 };
 
-/* What one thread acts as. Zero: nobody knows yet. */
+/* The identity that a thread acts as. Zero: not known. */
 struct cred_acting {
 	bool switches; /* MODE_MULTI, MODE_ROOT */
 	bool known;
 	struct cred now;
 };
 
-/* For the calling thread. */
+/* Initialises the state of the calling thread. */
 void cred_init(struct cred_acting *, enum nfsd_mode);
-/* Who a credential is under these options. */
+/* Sets the caller that a credential becomes under these options. */
 void cred_squash(struct cred *, const struct rpc_cred *,
     const struct export_options *);
 bool cred_equal(const struct cred *, const struct cred *);
-/* The calling thread acts as cred from now on. 0, or -1: as nobody known. */
+/*
+ * Makes the calling thread act as cred. Returns 0, or -1: the identity of the
+ * thread is then not known.
+ */
 int cred_switch(struct cred_acting *, const struct cred *);
-/* A number that differs for different callers; never 0. */
+/* Returns a hash of the caller; never 0. */
 uint64_t cred_key(const struct cred *);
 /*
- * Takes up or lays down a capability (CAP_...) of the calling thread, which
- * stays permitted. Returns whether it was in force before, or -1.
+ * Raises or drops an effective capability (CAP_...) of the calling thread; it
+ * stays permitted. Returns whether it was effective before, or -1.
  */
 int cred_right(int cap, bool on);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Export state of a role. Only descriptors of roots come in; nothing here
- * opens a path.
+ * The export list of a role. It receives descriptors of roots and never opens a
+ * path outside of them.
  * Runs in: nfsd worker, nfsd broker.
  */
 #include <sys/stat.h>
@@ -15,7 +15,10 @@
 #include "base/util.h"
 #include "nfsd/roles/served.h"
 
-/* Stable over restarts and the same on every server with the same fsid=. */
+/*
+ * Returns the fsid that clients see. It survives restarts. Servers with the
+ * same fsid= return the same.
+ */
 static uint64_t
 fsid_of(const struct export *conf)
 {
@@ -24,7 +27,10 @@ fsid_of(const struct export *conf)
 	return conf->has_fsid ? conf->fsid : ours | conf->id;
 }
 
-/* A root that cannot be looked at is as good as missing. */
+/*
+ * Fills the facts of the root and its filesystem. A root that cannot be
+ * examined counts as missing.
+ */
 static void
 look_at_root(struct served_export *e, bool probe)
 {
@@ -85,7 +91,7 @@ find_id(const struct served_exports *x, uint16_t id)
 	return NULL;
 }
 
-/* Without memory it cannot be entered. */
+/* Adds a submount. If there is no memory, clients cannot enter it. */
 static void
 add_submount(struct served_exports *x, const struct submount *sub, bool probe)
 {
@@ -101,7 +107,7 @@ add_submount(struct served_exports *x, const struct submount *sub, bool probe)
 	e->own_path = path;
 	e->path = path;
 	e->id = sub->id;
-	/* Not the number of any export: those begin with another word. */
+	/* Differs from the fsid of every export: those begin with "tern". */
 	e->fsid = 0x7375620000000000 | sub->id; /* "sub" */
 	x->n++;
 }
@@ -167,7 +173,7 @@ served_find_root(const struct served_exports *x, uint64_t mount_id, dev_t dev,
 	return NULL;
 }
 
-/* Does a client bring this number with him, as it is? */
+/* Can a caller of the client have this id without being squashed? */
 static bool
 brings(const struct export_options *o, uint32_t number)
 {

@@ -34,35 +34,26 @@ type_of(mode_t mode)
 	return types[(mode & S_IFMT) >> 12];
 }
 
-/* For clients whose programs cannot hold 64 bits (fileid32). */
-static uint64_t
-fold32(uint64_t fileid)
-{
-	return (uint32_t)(fileid ^ (fileid >> 32));
-}
-
 /*
  * A subvolume has inode numbers of its own, so clients must see it as another
- * filesystem. The root of another export has the fsid of that export.
+ * filesystem.
  */
 static uint64_t
-fsid_of(const struct door_obj *obj, dev_t dev)
+fsid_of(const struct served_export *e, dev_t dev)
 {
-	const struct served_exports *x = atomic_load(&obj->thread->held.list);
-	const struct served_export *e = obj->export, *other;
+	return dev == e->dev ? e->fsid : e->fsid ^ (uint64_t)dev << 16;
+}
 
-	if (dev == e->dev)
-		return e->fsid;
-	if ((dev & ~(dev_t)UINT16_MAX) == DOOR_EXPORT_DEV) {
-		other = served_find(x, (uint16_t)dev);
-		return other == NULL ? e->fsid : other->fsid;
-	}
-	return e->fsid ^ (uint64_t)dev << 16;
+/* fileid32 is for clients whose programs cannot hold 64 bits. */
+uint64_t
+door_fileid(const struct door_obj *obj, ino_t ino)
+{
+	return obj->options->fileid32 ? (uint32_t)(ino ^ (ino >> 32)) : ino;
 }
 
 void
-door_attr(const struct door_obj *obj, const struct stat *st,
-    struct nfs_attr *attr)
+door_attr(const struct door_obj *obj, const struct served_export *e,
+    const struct stat *st, struct nfs_attr *attr)
 {
 	attr->type = type_of(st->st_mode);
 	attr->mode = st->st_mode & 07777;
@@ -73,8 +64,8 @@ door_attr(const struct door_obj *obj, const struct stat *st,
 	attr->used = (uint64_t)st->st_blocks * 512;
 	attr->rdev_major = major(st->st_rdev);
 	attr->rdev_minor = minor(st->st_rdev);
-	attr->fileid = obj->options->fileid32 ? fold32(st->st_ino) : st->st_ino;
-	attr->fsid = fsid_of(obj, st->st_dev);
+	attr->fileid = door_fileid(obj, st->st_ino);
+	attr->fsid = fsid_of(e, st->st_dev);
 	attr->atime = st->st_atim;
 	attr->mtime = st->st_mtim;
 	attr->ctime = st->st_ctim;

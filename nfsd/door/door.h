@@ -62,39 +62,43 @@ int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
  */
 bool door_must_defer(struct call_ctx *);
 
+/* What a name leads to. */
+struct door_found {
+	struct fh fh;
+	struct stat st;
+	const struct served_export *export; /* perhaps not the directory's */
+};
+
 /*
- * Handle and attributes of the name in dir (never ".", ".." or with "/": the
- * caller settled those with door_parent()). Follows nothing; does not enter
- * another filesystem unless the export says so.
+ * What the name in dir leads to (never "." or "..", nor with "/"). Follows
+ * nothing; enters another filesystem only if that is an export which this
+ * client may use.
  */
 enum nfsstat door_lookup(struct call_ctx *, const struct door_obj *dir,
-    const char *name, struct fh *, struct stat *);
+    const char *name, struct door_found *);
 /* ".." of a directory; the root of an export is its own parent. */
 enum nfsstat door_parent(struct call_ctx *, const struct door_obj *dir,
-    struct fh *, struct stat *);
+    struct door_found *);
 /*
- * Handle of something just made as name in dir, from its descriptor; takes over
- * fd (data says it can read and write, so that the creator may go on writing a
- * 0444 file).
+ * What was just made as name in dir, from its descriptor; takes over fd. data:
+ * fd can read and write, so that the creator may go on writing a 0444 file.
  */
 enum nfsstat door_adopt(struct call_ctx *, const struct door_obj *dir,
-    const char *name, int fd, bool data, struct fh *, struct stat *);
+    const char *name, int fd, bool data, struct door_found *);
 /*
- * Attributes and handles of many names at once (READDIRPLUS): one question to
- * the broker for all that are not known yet. Same rules as door_lookup(), with
- * "." and ".." left out by the caller. False: in a large directory some are not
- * known, and the call may not wait.
+ * door_lookup() of many names (READDIRPLUS): one question to the broker for all
+ * that are not known yet. False: the directory is large, some names are not
+ * known, and the call was deferred.
  */
 #define DOOR_LARGE_DIR 32768 /* bytes; may have to be fetched from the disk */
 #define DOOR_MANY_MAX  64
 struct door_name {
 	const char *name;
-	ino_t
-	    ino; /* door_inode_number(): by its directory; 0: it must be looked at */
-	enum nfsstat status; /* NFS_OK: st and fh are filled */
-	struct stat st;
-	struct fh fh;
+	ino_t ino; /* door_inode_number() of its directory's entry */
+	enum nfsstat status;
+	struct door_found found; /* if status is NFS_OK */
 };
+/* The inode number, or 0 if only the name leads to the file. */
 ino_t door_inode_number(const struct dirent64 *);
 bool door_lookup_many(struct call_ctx *, const struct door_obj *dir,
     struct door_name *, size_t n);
@@ -116,23 +120,26 @@ void door_moved(struct call_ctx *, const struct door_obj *dir,
 
 /* The current attributes of an object. */
 enum nfsstat door_stat(struct door_obj *, struct stat *);
-/* The attributes a client sees: fsid of the export, fileid as configured. */
-void door_attr(const struct door_obj *, const struct stat *, struct nfs_attr *);
+/*
+ * The attributes that this client of the object sees, of something in an
+ * export: fsid of the export, fileid as configured.
+ */
+void door_attr(const struct door_obj *, const struct served_export *,
+    const struct stat *, struct nfs_attr *);
+uint64_t door_fileid(const struct door_obj *, ino_t);
 /* Which of R_OK, W_OK, X_OK the kernel grants the caller on the object. */
 int door_access(struct call_ctx *, const struct door_obj *, int mode);
 /* Did the caller come as unsquashed root? */
 bool door_is_root(const struct call_ctx *);
-/* May the caller make device nodes? (unsquashed root, with -o mknod) */
+/* May the caller make device nodes? (unsquashed root, if configured) */
 bool door_may_mknod(const struct call_ctx *);
 /* The caller's user after squashing. */
 uint32_t door_uid(const struct call_ctx *);
 /*
- * A name of the file that gone describes (as it was before) was removed from
- * dir: when it was the last one, cached descriptors must go, or they would keep
- * its blocks on the disk.
+ * A name of a file was removed that had these attributes before. If it was the
+ * last name, cached descriptors must go: they keep its blocks on the disk.
  */
-void door_forget(struct call_ctx *, const struct door_obj *dir,
-    const struct stat *gone);
+void door_forget(struct call_ctx *, const struct stat *gone);
 
 /* Same verifier for WRITE and COMMIT; changes at start and after a failed
  * write-back. */

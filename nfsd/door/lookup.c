@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From a name in a directory to a handle. The kernel decides who may: it walks
- * the name as the caller, or is asked whether he may search. The handle comes
- * from the cache when the file is known and from the broker when not. Nothing
- * is followed, and another mount is entered only where it is an export that
- * this client may use.
+ * From a name in a directory to a handle. The kernel decides whether the caller
+ * may: it walks the name as the caller, or is asked whether the caller may
+ * search. The handle comes from the cache if the file is known, else from the
+ * broker. Nothing is followed, and another mount is entered only if it is an
+ * export that this client may use.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/sysmacros.h>
@@ -20,25 +20,39 @@
 #include "nfsd/door/list.h"
 #include "nfsd/door/state.h"
 
-#define LOOK_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
-#define LOOK_MASK  (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
+#define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
+#define STAT_MASK  (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
 #define OPEN_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 #define CLIMB_MAX  4096 /* directories from one to its root */
 
-/* What a name means: attributes, birth, mount. */
-struct look {
-	struct stat st;
-	struct timespec born;
-	bool has_born;
-	uint64_t mount_id;
+/* What statx(2) tells beyond struct stat. */
+struct more {
+	struct timespec btime; /* creation */
+	bool has_btime;
+	uint64_t mount_id; /* 0: not known */
 };
 
-static void
-from_statx(struct look *look, const struct statx *sx)
-{
-	struct stat *st = &look->st;
+/* A directory as the broker is told of it. */
+struct dir_ref {
+	const struct served_export *export;
+	const struct fh *fh;
+	bool utf16;
+};
 
-	memset(look, 0, sizeof(*look));
+static struct dir_ref
+dir_ref(const struct door_obj *dir)
+{
+	struct dir_ref in = { .export = dir->export,
+		.fh = &dir->entry->fh,
+		.utf16 = dir->utf16 };
+
+	return in;
+}
+
+static void
+from_statx(const struct statx *sx, struct stat *st, struct more *more)
+{
+	memset(st, 0, sizeof(*st));
 	st->st_dev = makedev(sx->stx_dev_major, sx->stx_dev_minor);
 	st->st_rdev = makedev(sx->stx_rdev_major, sx->stx_rdev_minor);
 	st->st_ino = sx->stx_ino;
@@ -55,66 +69,70 @@ from_statx(struct look *look, const struct statx *sx)
 	st->st_mtim.tv_nsec = sx->stx_mtime.tv_nsec;
 	st->st_ctim.tv_sec = sx->stx_ctime.tv_sec;
 	st->st_ctim.tv_nsec = sx->stx_ctime.tv_nsec;
-	look->has_born = (sx->stx_mask & STATX_BTIME) != 0;
-	look->born.tv_sec = sx->stx_btime.tv_sec;
-	look->born.tv_nsec = sx->stx_btime.tv_nsec;
-	look->mount_id =
+	more->has_btime = (sx->stx_mask & STATX_BTIME) != 0;
+	more->btime.tv_sec = sx->stx_btime.tv_sec;
+	more->btime.tv_nsec = sx->stx_btime.tv_nsec;
+	more->mount_id =
 	    (sx->stx_mask & STATX_MNT_ID) != 0 ? sx->stx_mnt_id : 0;
 }
 
+/* An empty name means dirfd itself. */
 static int
-look_at(int dirfd, const char *name, struct look *look)
+stat_name(int dirfd, const char *name, struct stat *st, struct more *more)
 {
 	struct statx sx;
 
-	if (statx(dirfd, name, LOOK_FLAGS | (*name == '\0' ? AT_EMPTY_PATH : 0),
-		LOOK_MASK, &sx) == -1)
+	if (statx(dirfd, name, STAT_FLAGS | (*name == '\0' ? AT_EMPTY_PATH : 0),
+		STAT_MASK, &sx) == -1)
 		return -1;
-	from_statx(look, &sx);
+	from_statx(&sx, st, more);
 	return 0;
 }
 
-/* Does the name lead into another mount than the export's? */
+/* Does it lie on another mount than its export's? */
 static bool
-crosses(const struct served_export *e, const struct look *look)
+crosses(const struct door_found *f, const struct more *more)
 {
-	if (e->mount_id != 0 && look->mount_id != 0)
-		return look->mount_id != e->mount_id;
-	return look->st.st_dev != e->dev && e->fs.magic != 0;
+	const struct served_export *e = f->export;
+
+	if (e->mount_id != 0 && more->mount_id != 0)
+		return more->mount_id != e->mount_id;
+	return f->st.st_dev != e->dev && e->fs.magic != 0;
 }
 
 /*
- * Do number and birth tell the file? Only on the device of the export's root,
- * which we hold: btrfs gives the device of a snapshot that is gone to the next
- * one, with the same numbers and births.
+ * Do inode number and creation time identify the file? Only on the device of
+ * the export's root, which is open: btrfs gives the device of a deleted snapshot
+ * to the next one, with the same inode numbers and creation times.
  */
 static bool
-is_notable(const struct served_export *e, const struct look *look)
+is_identified(const struct door_found *f, const struct more *more)
 {
-	return e->ino_btime_unique && look->has_born &&
-	    look->st.st_dev == e->dev;
+	return f->export->ino_btime_unique && more->has_btime &&
+	    f->st.st_dev == f->export->dev;
 }
 
-/* Without a descriptor, when the file is known. */
+/* Fills the handle of a file that is known, without a descriptor. */
 static bool
-known(struct call_ctx *ctx, const struct served_export *e, bool utf16,
-    const struct look *look, struct fh *fh)
+is_known(struct call_ctx *ctx, bool utf16, const struct more *more,
+    struct door_found *f)
 {
 	struct door_thread *t = ctx->thread;
-	const struct stat *st = &look->st;
+	const struct stat *st = &f->st;
+	uint16_t id = f->export->id;
 
-	if (e->ino_ambiguous)
+	if (f->export->ino_ambiguous)
 		return false;
-	return cache_handle(t->door->cache, t->held.generation, e->id, utf16,
-		   st->st_dev, st->st_ino, fh) ||
-	    (!utf16 && is_notable(e, look) &&
-		handle_cache_find(t->door->notes, t->held.generation, e->id,
-		    st->st_dev, st->st_ino, &look->born, fh));
+	return cache_handle(t->door->cache, t->held.generation, id, utf16,
+		   st->st_dev, st->st_ino, &f->fh) ||
+	    (!utf16 && is_identified(f, more) &&
+		handle_cache_find(t->door->notes, t->held.generation, id,
+		    st->st_dev, st->st_ino, &more->btime, &f->fh));
 }
 
 /* The sealed handle of an export's root. */
 static enum nfsstat
-root_of(struct call_ctx *ctx, const struct served_export *e, bool utf16,
+seal_root(struct call_ctx *ctx, const struct served_export *e, bool utf16,
     struct fh *fh)
 {
 	struct broker_seal q = { .utf16 = utf16, .export_id = e->id };
@@ -127,55 +145,64 @@ root_of(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 					   nfs_status(answer.list[0].error);
 }
 
-/*
- * Another export's root, when this client may use that export too. Its device
- * becomes DOOR_EXPORT_DEV: the attributes are those of that export.
- */
+/* Another mount: the root of an export that this client may use too. */
 static enum nfsstat
-enter_export(struct call_ctx *ctx, const struct door_obj *dir,
-    struct look *look, struct fh *fh)
+enter_export(struct call_ctx *ctx, bool utf16, const struct more *more,
+    struct door_found *f)
 {
 	struct door_thread *t = ctx->thread;
 	const struct export_client *client;
-	enum nfsstat status = NFS_OK;
-	struct served_export *e;
+	const struct served_export *e;
 
-	e = served_find_root(atomic_load(&t->held.list), look->mount_id,
-	    look->st.st_dev, look->st.st_ino);
-	client =
-	    e == NULL ? NULL : door_client(t, e, dir->utf16, ctx->call->peer);
+	e = served_find_root(atomic_load(&t->held.list), more->mount_id,
+	    f->st.st_dev, f->st.st_ino);
+	client = e == NULL ? NULL : door_client(t, e, utf16, ctx->call->peer);
 	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
 		return NFSERR_ACCES;
-	if (!known(ctx, e, dir->utf16, look, fh))
-		status = root_of(ctx, e, dir->utf16, fh);
-	look->st.st_dev = DOOR_EXPORT_DEV | e->id;
-	return status;
+	f->export = e;
+	if (is_known(ctx, utf16, more, f))
+		return NFS_OK;
+	return seal_root(ctx, e, utf16, &f->fh);
 }
 
-/* Seals descriptors of names in dir; answers as the broker gave them. */
+/* Seals descriptors of names in a directory; answers as the broker gave them. */
 static int
-seal(struct call_ctx *ctx, const struct door_obj *dir, const char *const *names,
+seal(struct call_ctx *ctx, const struct dir_ref *in, const char *const *names,
     int *fds, size_t n, struct broker_sealed *answer)
 {
-	struct broker_seal q = { .export_id = dir->export->id,
+	struct broker_seal q = { .export_id = in->export->id,
 		.n = (uint32_t)n,
-		.utf16 = dir->utf16,
-		.dir = dir->entry->fh };
+		.utf16 = in->utf16,
+		.dir = *in->fh };
 
 	return door_ask_seal(ctx, &q, names, fds, answer);
 }
 
-/* A descriptor (taken over) becomes an entry; its handle comes back. */
-static enum nfsstat
-adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
-    int fd, enum cache_slot slot, const struct stat *st, struct fh *fh)
+/* Enters a descriptor (taken over) of a found file into the cache. */
+static void
+enter_cache(struct call_ctx *ctx, const struct door_found *f, int fd,
+    enum cache_slot slot)
 {
 	struct door_thread *t = ctx->thread;
-	struct broker_sealed answer;
 	struct cache_entry *entry;
+
+	entry = cache_add(t->door->cache, &f->fh, t->held.generation, &f->st,
+	    fd, slot,
+	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
+		(f->export->local_metadata ? 0 : CACHE_SLOW));
+	if (entry != NULL)
+		cache_release(t->door->cache, entry);
+}
+
+/* Has the descriptor (taken over) of a name sealed, and enters it. */
+static enum nfsstat
+adopt(struct call_ctx *ctx, const struct dir_ref *in, const char *name, int fd,
+    enum cache_slot slot, struct door_found *f)
+{
+	struct broker_sealed answer;
 	int error = 0;
 
-	if (seal(ctx, dir, &name, &fd, 1, &answer) == -1)
+	if (seal(ctx, in, &name, &fd, 1, &answer) == -1)
 		error = errno;
 	else if (answer.list[0].error != 0)
 		error = answer.list[0].error;
@@ -183,58 +210,56 @@ adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 		close(fd);
 		return door_status(ctx, error);
 	}
-	*fh = answer.list[0].fh;
-	/* That of a name is told by where the directory was, not where it is. */
-	if (dir->export->ino_ambiguous && strcmp(name, "..") == 0) {
+	f->fh = answer.list[0].fh;
+	/*
+	 * A handle that encodes a path: that of ".." is made from where the
+	 * directory was, which may not be where this descriptor is.
+	 */
+	if (in->export->ino_ambiguous && strcmp(name, "..") == 0)
 		close(fd);
-		return NFS_OK;
-	}
-	entry = cache_add(t->door->cache, fh, t->held.generation, st, fd, slot,
-	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
-		(dir->export->local_metadata ? 0 : CACHE_SLOW));
-	if (entry != NULL)
-		cache_release(t->door->cache, entry);
+	else
+		enter_cache(ctx, f, fd, slot);
 	return NFS_OK;
 }
 
 /* Opens a name that is not known and enters it. */
 static enum nfsstat
 discover(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
-    struct look *look, struct fh *fh)
+    struct door_found *f)
 {
+	struct dir_ref in = dir_ref(dir);
+	struct more more;
 	int fd;
 
 	fd = door_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return door_status(ctx, errno);
 	/* What was opened counts; the name may mean another file by now. */
-	if (look_at(fd, "", look) == -1) {
+	if (stat_name(fd, "", &f->st, &more) == -1) {
 		close(fd);
 		return nfs_status(errno);
 	}
-	if (crosses(dir->export, look)) {
+	if (crosses(f, &more)) {
 		close(fd);
-		return enter_export(ctx, dir, look, fh);
+		return enter_export(ctx, dir->utf16, &more, f);
 	}
-	return adopt(ctx, dir, name, fd, CACHE_SLOT_PATH, &look->st, fh);
+	return adopt(ctx, &in, name, fd, CACHE_SLOT_PATH, f);
 }
 
 enum nfsstat
 door_lookup(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
-    struct fh *fh, struct stat *st)
+    struct door_found *f)
 {
-	enum nfsstat status = NFS_OK;
-	struct look look;
+	struct more more;
 
-	if (look_at(dir->fd, name, &look) == -1)
+	f->export = dir->export;
+	if (stat_name(dir->fd, name, &f->st, &more) == -1)
 		return nfs_status(errno);
-	if (crosses(dir->export, &look))
-		status = enter_export(ctx, dir, &look, fh);
-	else if (!known(ctx, dir->export, dir->utf16, &look, fh))
-		status = discover(ctx, dir, name, &look, fh);
-	if (status == NFS_OK)
-		*st = look.st;
-	return status;
+	if (crosses(f, &more))
+		return enter_export(ctx, dir->utf16, &more, f);
+	if (is_known(ctx, dir->utf16, &more, f))
+		return NFS_OK;
+	return discover(ctx, dir, name, f);
 }
 
 /*
@@ -265,171 +290,113 @@ is_inside(const struct served_export *e, int fd)
 	return inside;
 }
 
-/* What the directory open at fd (taken over) is in an export. */
+/* The directory open at fd (taken over), as the parent of another. */
 static enum nfsstat
-place_in(struct call_ctx *ctx, const struct door_obj *dir, int fd,
-    struct fh *fh, struct stat *st)
+adopt_parent(struct call_ctx *ctx, const struct dir_ref *in, int fd,
+    struct door_found *f)
 {
-	struct look look;
-	enum nfsstat status = NFS_OK;
+	struct more more;
 
-	if (look_at(fd, "", &look) == -1 || crosses(dir->export, &look) ||
-	    !is_inside(dir->export, fd)) {
+	f->export = in->export;
+	if (stat_name(fd, "", &f->st, &more) == -1 || crosses(f, &more) ||
+	    !is_inside(in->export, fd)) {
 		close(fd);
 		return NFSERR_STALE;
 	}
-	if (known(ctx, dir->export, dir->utf16, &look, fh))
-		close(fd);
-	else
-		status =
-		    adopt(ctx, dir, "..", fd, CACHE_SLOT_PATH, &look.st, fh);
-	*st = look.st;
-	return status;
+	if (!is_known(ctx, in->utf16, &more, f))
+		return adopt(ctx, in, "..", fd, CACHE_SLOT_PATH, f);
+	close(fd);
+	return NFS_OK;
 }
 
-/* ".." of a submount's root lies in the export around it. */
+/*
+ * ".." of a submount's root lies in the export around it, of which the broker
+ * is told the root.
+ */
 static enum nfsstat
-parent_outside(struct call_ctx *ctx, const struct door_obj *dir, struct fh *fh,
-    struct stat *st)
+parent_outside(struct call_ctx *ctx, const struct door_obj *dir,
+    struct door_found *f)
 {
-	struct door_obj outer = *dir;
-	struct cache_entry top = { .refs = 1 };
+	struct fh top;
+	struct dir_ref outer = {
+		.export = dir->export->outer, .fh = &top, .utf16 = dir->utf16
+	};
 	enum nfsstat status;
 	int fd;
 
-	outer.export = dir->export->outer;
-	outer.entry = &top; /* only its handle is looked at */
-	status = root_of(ctx, outer.export, dir->utf16, &top.fh);
+	status = seal_root(ctx, outer.export, dir->utf16, &top);
 	if (status != NFS_OK)
 		return status;
 	fd = door_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return NFSERR_STALE;
-	status = place_in(ctx, &outer, fd, fh, st);
-	if (status == NFS_OK)
-		st->st_dev = DOOR_EXPORT_DEV | outer.export->id;
-	return status;
+	return adopt_parent(ctx, &outer, fd, f);
 }
 
 enum nfsstat
-door_parent(struct call_ctx *ctx, const struct door_obj *dir, struct fh *fh,
-    struct stat *st)
+door_parent(struct call_ctx *ctx, const struct door_obj *dir,
+    struct door_found *f)
 {
 	const struct served_export *e = dir->export;
+	struct dir_ref in = dir_ref(dir);
 	int fd;
 
 	if (dir->st.st_ino == e->ino && dir->st.st_dev == e->dev) {
 		if (e->outer != NULL)
-			return parent_outside(ctx, dir, fh, st);
-		*fh = dir->entry->fh;
-		*st = dir->st;
+			return parent_outside(ctx, dir, f);
+		f->fh = dir->entry->fh;
+		f->st = dir->st;
+		f->export = e;
 		return NFS_OK;
 	}
 	fd = door_openat(ctx, dir->fd, "..", OPEN_FLAGS | O_DIRECTORY, 0);
 	if (fd == -1)
 		return errno == ENOENT ? NFSERR_STALE : nfs_status(errno);
-	return place_in(ctx, dir, fd, fh, st);
+	return adopt_parent(ctx, &in, fd, f);
 }
 
 enum nfsstat
 door_adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
-    int fd, bool data, struct fh *fh, struct stat *st)
+    int fd, bool data, struct door_found *f)
 {
-	if (fstat(fd, st) == -1) {
+	struct dir_ref in = dir_ref(dir);
+
+	f->export = dir->export;
+	if (fstat(fd, &f->st) == -1) {
 		close(fd);
 		return nfs_status(errno);
 	}
-	return adopt(ctx, dir, name, fd,
-	    data ? CACHE_SLOT_WRITE : CACHE_SLOT_PATH, st, fh);
+	return adopt(ctx, &in, name, fd,
+	    data ? CACHE_SLOT_WRITE : CACHE_SLOT_PATH, f);
 }
 
-/* The names of a listing that nobody knew yet, gathered for one question. */
+/* The unknown names of a listing, collected for one question. */
 struct batch {
 	struct door_name *list[BROKER_SEAL_MAX];
 	const char *names[BROKER_SEAL_MAX];
-	struct look looks[BROKER_SEAL_MAX];
+	struct more more[BROKER_SEAL_MAX];
 	int fds[BROKER_SEAL_MAX];
 	size_t n;
 };
 
-/* The descriptor (taken over) will answer for the file from now on. */
+/* Adds a name that is not known to the batch. */
 static void
-keep_file(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct door_name *name, int fd)
+collect_unknown(struct call_ctx *ctx, const struct door_obj *dir,
+    struct door_name *name, struct batch *b)
 {
-	struct door_thread *t = ctx->thread;
-	struct cache_entry *entry;
-
-	entry = cache_add(t->door->cache, &name->fh, t->held.generation,
-	    &name->st, fd, CACHE_SLOT_PATH,
-	    dir->export->local_metadata ? 0 : CACHE_SLOW);
-	if (entry != NULL)
-		cache_release(t->door->cache, entry);
-}
-
-static void
-settle(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
-{
-	struct door_thread *t = ctx->thread;
-	struct broker_sealed answer;
-	struct timespec now;
-	size_t i;
-	int error = 0;
-	bool keep;
-
-	if (b->n == 0)
-		return;
-	/* Where a handle may mean another file by now the cache has to know. */
-	keep =
-	    dir->export->ino_ambiguous || cache_has_room(t->door->cache, b->n);
-	now = clock_wall();
-	if (seal(ctx, dir, b->names, b->fds, b->n, &answer) == -1)
-		error = errno;
-	for (i = 0; i < b->n; i++) {
-		struct door_name *name = b->list[i];
-		const struct look *look = &b->looks[i];
-
-		name->status =
-		    door_status(ctx, error != 0 ? error : answer.list[i].error);
-		if (error != 0 || answer.list[i].error != 0 || !keep)
-			close(b->fds[i]);
-		if (error != 0 || answer.list[i].error != 0)
-			continue;
-		name->status = NFS_OK;
-		name->st = look->st;
-		name->fh = answer.list[i].fh;
-		if (keep)
-			keep_file(ctx, dir, name, b->fds[i]);
-		/*
-		 * Kept or not: it is known when it has been closed, too. Other
-		 * handles than the kernel's tell where the file was last seen.
-		 */
-		if (is_notable(dir->export, look) && fh_is_kernel(&name->fh))
-			handle_cache_add(t->door->notes, t->held.generation,
-			    look->st.st_dev, look->st.st_ino, &look->born, &now,
-			    &name->fh);
-	}
-	b->n = 0;
-}
-
-/* Puts a name that is not known into the batch. */
-static void
-gather(struct call_ctx *ctx, const struct door_obj *dir, struct door_name *name,
-    struct batch *b)
-{
-	struct look *look = &b->looks[b->n];
+	struct door_found *f = &name->found;
+	struct more *more = &b->more[b->n];
 	int fd = door_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
 
 	if (fd == -1) {
 		name->status = door_status(ctx, errno);
 		return;
 	}
-	if (look_at(fd, "", look) == -1)
+	if (stat_name(fd, "", &f->st, more) == -1)
 		name->status = nfs_status(errno);
-	else if (crosses(dir->export, look)) {
-		name->status = enter_export(ctx, dir, look, &name->fh);
-		name->st = look->st;
-	} else {
+	else if (crosses(f, more))
+		name->status = enter_export(ctx, dir->utf16, more, f);
+	else {
 		b->list[b->n] = name;
 		b->names[b->n] = name->name;
 		b->fds[b->n++] = fd;
@@ -439,18 +406,69 @@ gather(struct call_ctx *ctx, const struct door_obj *dir, struct door_name *name,
 }
 
 /*
- * May a number in a directory stand for the file? Where numbers are the
- * kernel's handles', and only to who may search the directory.
+ * Remembers the handle for when the descriptor is closed. Only handles of the
+ * kernel: others say where the file was last seen.
+ */
+static void
+remember_handle(struct call_ctx *ctx, const struct door_found *f,
+    const struct more *more, const struct timespec *asked)
+{
+	struct door_thread *t = ctx->thread;
+
+	if (is_identified(f, more) && fh_is_kernel(&f->fh))
+		handle_cache_add(t->door->notes, t->held.generation,
+		    f->st.st_dev, f->st.st_ino, &more->btime, asked, &f->fh);
+}
+
+/* Has the names of the batch sealed. */
+static void
+seal_unknown(struct call_ctx *ctx, const struct door_obj *dir, struct batch *b)
+{
+	struct timespec asked = clock_wall();
+	struct dir_ref in = dir_ref(dir);
+	struct broker_sealed answer;
+	int all = 0, error;
+	size_t i;
+	bool keep;
+
+	if (b->n == 0)
+		return;
+	/* A handle that may mean another file later must be in the cache. */
+	keep = dir->export->ino_ambiguous ||
+	    cache_has_room(ctx->thread->door->cache, b->n);
+	if (seal(ctx, &in, b->names, b->fds, b->n, &answer) == -1)
+		all = errno;
+	for (i = 0; i < b->n; i++) {
+		struct door_name *name = b->list[i];
+
+		error = all != 0 ? all : answer.list[i].error;
+		name->status = error == 0 ? NFS_OK : door_status(ctx, error);
+		if (error == 0) {
+			name->found.fh = answer.list[i].fh;
+			remember_handle(ctx, &name->found, &b->more[i], &asked);
+		}
+		if (error == 0 && keep)
+			enter_cache(ctx, &name->found, b->fds[i],
+			    CACHE_SLOT_PATH);
+		else
+			close(b->fds[i]);
+	}
+	b->n = 0;
+}
+
+/*
+ * May an inode number of a directory's entry stand for the file? Where inode
+ * numbers are those of kernel handles, and for callers that may search.
  */
 static bool
-by_number(struct call_ctx *ctx, const struct door_obj *dir)
+may_use_inodes(struct call_ctx *ctx, const struct door_obj *dir)
 {
 	return dir->export->local_metadata && !dir->export->ino_ambiguous &&
 	    fh_is_kernel(&dir->entry->fh) &&
 	    door_access(ctx, dir, X_OK) == X_OK;
 }
 
-/* Something may be mounted on a directory, and on what is not told. */
+/* Not of directories, since another mount may cover one. */
 ino_t
 door_inode_number(const struct dirent64 *d)
 {
@@ -458,17 +476,18 @@ door_inode_number(const struct dirent64 *d)
 }
 
 /*
- * Fills in the names whose files we hold open: asking a descriptor is cheaper
- * than walking a name. While the directory is unchanged its entries have their
- * numbers, and while we hold a file no other can have its number.
+ * Fills in the names whose files are open: fstat(2) is cheaper than walking a
+ * name. While the directory is unchanged its entries have their inode numbers,
+ * and while a file is held no other can have its inode number.
  */
 static void
-look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
+stat_inodes(struct call_ctx *ctx, const struct door_obj *dir,
     struct door_name *names, size_t n)
 {
 	struct door_thread *t = ctx->thread;
 	struct cache *cache = t->door->cache;
 	struct cache_held held[DOOR_MANY_MAX];
+	struct door_found *f;
 	bool unchanged;
 	size_t i;
 
@@ -478,11 +497,12 @@ look_by_number(struct call_ctx *ctx, const struct door_obj *dir,
 	    dir->st.st_dev, held, n);
 	unchanged = door_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {
+		f = &names[i].found;
 		if (names[i].ino == 0 || held[i].entry == NULL ||
-		    fstat(held[i].entry->fd, &names[i].st) == -1 ||
-		    names[i].st.st_nlink == 0)
+		    fstat(held[i].entry->fd, &f->st) == -1 ||
+		    f->st.st_nlink == 0)
 			continue;
-		names[i].fh = held[i].entry->fh;
+		f->fh = held[i].entry->fh;
 		names[i].status = NFS_OK;
 	}
 	cache_release_files(cache, held, n);
@@ -492,32 +512,35 @@ bool
 door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
     struct door_name *names, size_t n)
 {
+	struct door_found *f;
 	struct batch b;
-	struct look look;
+	struct more more;
 	size_t i;
 
 	b.n = 0;
-	for (i = 0; i < n; i++)
-		names[i].status = NFS_DEFERRED;
-	if (by_number(ctx, dir))
-		look_by_number(ctx, dir, names, n);
 	for (i = 0; i < n; i++) {
+		names[i].status = NFS_DEFERRED;
+		names[i].found.export = dir->export;
+	}
+	if (may_use_inodes(ctx, dir))
+		stat_inodes(ctx, dir, names, n);
+	for (i = 0; i < n; i++) {
+		f = &names[i].found;
 		if (names[i].status == NFS_OK)
 			continue;
 		if (dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(ctx))
 			return false; /* the first of them: b is empty */
-		if (look_at(dir->fd, names[i].name, &look) == -1)
+		if (stat_name(dir->fd, names[i].name, &f->st, &more) == -1)
 			names[i].status = nfs_status(errno);
-		else if (!crosses(dir->export, &look) &&
-		    known(ctx, dir->export, dir->utf16, &look, &names[i].fh)) {
+		else if (!crosses(f, &more) &&
+		    is_known(ctx, dir->utf16, &more, f))
 			names[i].status = NFS_OK;
-			names[i].st = look.st;
-		} else
-			gather(ctx, dir, &names[i], &b);
+		else
+			collect_unknown(ctx, dir, &names[i], &b);
 		if (b.n == BROKER_SEAL_MAX)
-			settle(ctx, dir, &b);
+			seal_unknown(ctx, dir, &b);
 	}
-	settle(ctx, dir, &b);
+	seal_unknown(ctx, dir, &b);
 	return true;
 }
 
@@ -544,23 +567,22 @@ door_link(struct call_ctx *ctx, const struct door_obj *file,
 void
 door_moved(struct call_ctx *ctx, const struct door_obj *dir, const char *name)
 {
+	struct dir_ref in = dir_ref(dir);
 	struct broker_sealed answer;
 	int fd;
 
-	if (fh_is_kernel(&dir->entry->fh))
+	if (fh_is_kernel(in.fh))
 		return;
 	fd = door_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return;
-	(void)seal(ctx, dir, &name, &fd, 1, &answer);
+	(void)seal(ctx, &in, &name, &fd, 1, &answer);
 	close(fd);
 }
 
 void
-door_forget(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct stat *gone)
+door_forget(struct call_ctx *ctx, const struct stat *gone)
 {
-	(void)dir;
 	if (gone->st_mode != 0 &&
 	    (gone->st_nlink <= 1 || S_ISDIR(gone->st_mode)))
 		cache_forget(ctx->thread->door->cache, gone->st_dev,

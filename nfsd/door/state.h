@@ -18,9 +18,6 @@
 #define DOOR_PEERS	   64 /* access decisions a thread remembers */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
-/* As st_dev of a looked-up directory: the root of the export with this id. */
-#define DOOR_EXPORT_DEV ((dev_t)0x7465726e0000)
-
 /* One access decision: this host in this export and dialect. */
 struct door_peer {
 	const struct served_export *export; /* NULL: none */

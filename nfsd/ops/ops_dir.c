@@ -145,17 +145,13 @@ is_dots(const char *name)
 static uint64_t
 fileid(struct walk *w, const struct dirent64 *d)
 {
-	struct nfs_attr attr;
-	struct stat st;
-	struct fh fh;
+	struct door_found up;
 
-	memset(&st, 0, sizeof(st));
 	if (strcmp(d->d_name, "..") != 0)
-		st.st_ino = d->d_ino;
-	else if (w->plus || door_parent(w->ctx, w->dir, &fh, &st) != NFS_OK)
-		st = w->dir->st;
-	door_attr(w->dir, &st, &attr);
-	return attr.fileid;
+		return door_fileid(w->dir, d->d_ino);
+	if (w->plus || door_parent(w->ctx, w->dir, &up) != NFS_OK)
+		return door_fileid(w->dir, w->dir->st.st_ino);
+	return door_fileid(w->dir, up.st.st_ino);
 }
 
 /*
@@ -324,26 +320,36 @@ ops_dir_find_folded(const struct call_ctx *ctx, int fd, const char *name)
 }
 
 static void
-dress_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
+fill_entry(const struct walk *w, struct nfs_dirent *entry,
+    const struct door_found *found)
+{
+	ops_post_found(&entry->post, w->dir, found);
+	entry->fileid = entry->post.attr.fileid;
+	entry->fh = found->fh;
+	entry->has_fh = true;
+}
+
+static void
+fill_dots(struct walk *w, struct nfs_dirent *entry, const char *name,
     const struct fh *self)
 {
-	struct stat st = w->dir->st;
-	bool known = true;
+	struct door_found found = {
+		.fh = *self, .st = w->dir->st, .export = w->dir->export
+	};
 
-	entry->fh = *self;
-	if (strcmp(name, "..") == 0)
-		known = door_parent(w->ctx, w->dir, &entry->fh, &st) == NFS_OK;
-	ops_post(&entry->post, w->dir, known ? &st : &w->dir->st);
-	entry->fileid = entry->post.attr.fileid;
-	entry->post.has = entry->has_fh = known;
+	if (strcmp(name, "..") != 0 ||
+	    door_parent(w->ctx, w->dir, &found) == NFS_OK)
+		fill_entry(w, entry, &found);
+	else
+		entry->fileid = door_fileid(w->dir, w->dir->st.st_ino);
 }
 
 /*
  * Sets attributes and handles of n entries; an entry whose lookup fails gets
- * none. Returns false if the call must be deferred.
+ * none. Returns false if the call was deferred.
  */
 static bool
-dress(struct walk *w, size_t first, size_t n, const struct fh *self)
+fill_plus(struct walk *w, size_t first, size_t n, const struct fh *self)
 {
 	const struct dirent64 *const *files = &w->scratch->files[first];
 	struct door_name names[DOOR_MANY_MAX];
@@ -360,16 +366,13 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
 	for (i = n; i-- > 0;) {
 		entry = &w->scratch->list[first + i];
 		if (is_dots(files[i]->d_name)) {
-			dress_dots(w, entry, files[i]->d_name, self);
+			fill_dots(w, entry, files[i]->d_name, self);
 			continue;
 		}
-		if (names[--asked].status != NFS_OK ||
-		    fh_export_id(&names[asked].fh) != fh_export_id(self))
-			continue; /* another export: needs LOOKUP */
-		ops_post(&entry->post, w->dir, &names[asked].st);
-		entry->fileid = entry->post.attr.fileid;
-		entry->fh = names[asked].fh;
-		entry->has_fh = true;
+		/* The client asks for another export with LOOKUP. */
+		if (names[--asked].status == NFS_OK &&
+		    names[asked].found.export == w->dir->export)
+			fill_entry(w, entry, &names[asked].found);
 	}
 	return true;
 }
@@ -379,7 +382,7 @@ dress(struct walk *w, size_t first, size_t n, const struct fh *self)
  * Such a lookup is expensive.
  */
 static bool
-has_to_wait(const struct walk *w)
+needs_names(const struct walk *w)
 {
 	const struct dirent64 *const *files = w->scratch->files;
 	size_t i;
@@ -394,17 +397,17 @@ has_to_wait(const struct walk *w)
 }
 
 static void
-dress_all(struct walk *w, const struct fh *self)
+fill_plus_all(struct walk *w, const struct fh *self)
 {
 	size_t at, n;
 
-	if (has_to_wait(w) && door_must_defer(w->ctx)) {
+	if (needs_names(w) && door_must_defer(w->ctx)) {
 		w->status = NFS_DEFERRED;
 		return;
 	}
 	for (at = 0; at < w->n; at += n) {
 		n = w->n - at < DOOR_MANY_MAX ? w->n - at : DOOR_MANY_MAX;
-		if (!dress(w, at, n, self)) {
+		if (!fill_plus(w, at, n, self)) {
 			w->status = NFS_DEFERRED;
 			return;
 		}
@@ -482,7 +485,7 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 	else
 		ask_directory(&w, &ask);
 	if (w.status == NFS_OK && plus)
-		dress_all(&w, &a->dir);
+		fill_plus_all(&w, &a->dir);
 	res->status = w.status;
 	res->listing.list = w.scratch->list;
 	res->listing.n = w.n;

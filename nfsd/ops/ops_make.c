@@ -74,7 +74,7 @@ is_repeat(const struct nfs_make *a, const struct stat *st)
 
 /* Sets the attributes of a new file, except for its mode. */
 static enum nfsstat
-dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
+set_new(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 {
 	struct timespec t[2];
 
@@ -88,14 +88,22 @@ dress(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 	return ops_apply_new(ctx, fd, &a->sattr, S_IFREG);
 }
 
-/* Makes a file. Returns EXIST if the name exists. */
+static void
+answer(struct call_res *res, const struct door_obj *dir,
+    const struct door_found *found)
+{
+	res->fh = found->fh;
+	ops_post_found(&res->post, dir, found);
+}
+
+/* A file that does not exist yet; EXIST when it does. */
 static enum nfsstat
 create_new(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	const char *name = a->at.name.str;
+	struct door_found found;
 	enum nfsstat status;
-	struct stat st;
 	int fd;
 
 	fd = door_openat(ctx, dir->fd, name,
@@ -104,32 +112,32 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 	if (fd == -1)
 		return nfs_status(errno);
 	ctx->changed = true;
-	status = dress(ctx, fd, a);
+	status = set_new(ctx, fd, a);
 	if (status != NFS_OK) {
 		close(fd);
 		(void)unlinkat(dir->fd, name, 0);
 		return status;
 	}
-	status = door_adopt(ctx, dir, name, fd, true, &res->fh, &st);
+	status = door_adopt(ctx, dir, name, fd, true, &found);
 	if (status == NFS_OK)
-		ops_post(&res->post, dir, &st);
+		answer(res, dir, &found);
 	return status;
 }
 
 static enum nfsstat
 truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
-    const struct fh *fh, struct stat *st)
+    struct door_found *found)
 {
 	enum nfsstat status;
 	struct door_obj file;
 
-	status = door_open(ctx, fh, DOOR_FILE | DOOR_WRITE, &file);
+	status = door_open(ctx, &found->fh, DOOR_FILE | DOOR_WRITE, &file);
 	if (status != NFS_OK)
 		return status;
 	if (ftruncate(file.fd, (off_t)a->sattr.size) == -1)
 		status = nfs_status(errno);
 	else
-		status = door_stat(&file, st);
+		status = door_stat(&file, &found->st);
 	door_close(&file);
 	return status;
 }
@@ -142,20 +150,20 @@ static enum nfsstat
 create_old(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
+	struct door_found found;
 	enum nfsstat status;
-	struct stat st;
 
-	status = door_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	status = door_lookup(ctx, dir, a->at.name.str, &found);
 	if (status != NFS_OK)
 		return status;
-	if (!S_ISREG(st.st_mode) ||
-	    (a->how == NFS_EXCLUSIVE && !is_repeat(a, &st)))
+	if (!S_ISREG(found.st.st_mode) ||
+	    (a->how == NFS_EXCLUSIVE && !is_repeat(a, &found.st)))
 		return NFSERR_EXIST;
 	/* For a file that exists, only the size is set. */
 	if (a->how == NFS_UNCHECKED && a->sattr.set_size)
-		status = truncate_old(ctx, a, &res->fh, &st);
+		status = truncate_old(ctx, a, &found);
 	if (status == NFS_OK)
-		ops_post(&res->post, dir, &st);
+		answer(res, dir, &found);
 	return status;
 }
 
@@ -183,25 +191,26 @@ needs_more(const struct call_ctx *ctx, const struct nfs_make *a)
 
 /* Looks up the object just made. Sets its handle and attributes in res. */
 static enum nfsstat
-made(struct call_ctx *ctx, const struct door_obj *dir, const struct nfs_make *a,
-    struct call_res *res)
+finish_made(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_make *a, struct call_res *res)
 {
+	struct door_found found;
 	enum nfsstat status;
 	struct door_obj obj;
-	struct stat st;
 
 	ctx->changed = true;
-	status = door_lookup(ctx, dir, a->at.name.str, &res->fh, &st);
+	status = door_lookup(ctx, dir, a->at.name.str, &found);
 	if (status == NFS_OK && needs_more(ctx, a)) {
-		status = door_open(ctx, &res->fh, DOOR_MODIFY, &obj);
+		status = door_open(ctx, &found.fh, DOOR_MODIFY, &obj);
 		if (status != NFS_OK)
 			return status;
-		status = ops_apply_new(ctx, obj.fd, &a->sattr, st.st_mode);
-		(void)door_stat(&obj, &st);
+		status =
+		    ops_apply_new(ctx, obj.fd, &a->sattr, found.st.st_mode);
+		(void)door_stat(&obj, &found.st);
 		door_close(&obj);
 	}
 	if (status == NFS_OK)
-		ops_post(&res->post, dir, &st);
+		answer(res, dir, &found);
 	return status;
 }
 
@@ -215,7 +224,7 @@ make_dir(struct call_ctx *ctx, const struct door_obj *dir,
 
 	if (mkdirat(dir->fd, a->at.name.str, mode) == -1)
 		return nfs_status(errno);
-	return made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, res);
 }
 
 /* Converts the target for symlink(2): terminated, in the server's encoding. */
@@ -251,7 +260,7 @@ make_link(struct call_ctx *ctx, const struct door_obj *dir,
 		return status;
 	if (symlinkat(text, dir->fd, a->at.name.str) == -1)
 		return nfs_status(errno);
-	return made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, res);
 }
 
 /*
@@ -282,7 +291,7 @@ make_node(struct call_ctx *ctx, const struct door_obj *dir,
 	if (mknodat(dir->fd, a->at.name.str, type | file_mode(ctx, &a->sattr),
 		device) == -1)
 		return nfs_status(errno);
-	return made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, res);
 }
 
 /* The common part of the four operations. maker makes the object. */

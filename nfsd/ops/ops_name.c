@@ -17,12 +17,12 @@
 #include "nfsd/ops/ops_util.h"
 
 /*
- * Looks for an entry whose name differs only in case or Unicode form. Listing a
- * directory for each missing name is expensive, so the export must ask for it.
+ * Looks for the name as other systems would spell it. Listing a directory for
+ * each name that does not exist is expensive: only if the export asks for it.
  */
 static enum nfsstat
-find_folded(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct nfs_place *at, struct fh *fh, struct stat *st)
+lookup_folded(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_place *at, struct door_found *found)
 {
 	const char *name = NULL;
 	struct door_list list;
@@ -38,45 +38,45 @@ find_folded(struct call_ctx *ctx, const struct door_obj *dir,
 		door_list_close(&list);
 		door_close(&obj);
 	}
-	return name == NULL ? NFSERR_NOENT :
-			      door_lookup(ctx, dir, name, fh, st);
+	return name == NULL ? NFSERR_NOENT : door_lookup(ctx, dir, name, found);
 }
 
 static enum nfsstat
-find(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct nfs_place *at, struct fh *fh, struct stat *st)
+lookup(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_place *at, struct door_found *found)
 {
 	enum nfsstat status;
 
 	if (at->name.fault != NFS_OK)
 		return at->name.fault;
 	if (strcmp(at->name.str, "..") == 0)
-		return door_parent(ctx, dir, fh, st);
+		return door_parent(ctx, dir, found);
 	if (strcmp(at->name.str, ".") != 0) {
-		status = door_lookup(ctx, dir, at->name.str, fh, st);
+		status = door_lookup(ctx, dir, at->name.str, found);
 		return status != NFSERR_NOENT ?
 		    status :
-		    find_folded(ctx, dir, at, fh, st);
+		    lookup_folded(ctx, dir, at, found);
 	}
-	*fh = at->dir;
-	*st = dir->st;
+	found->fh = at->dir;
+	found->st = dir->st;
+	found->export = dir->export;
 	return NFS_OK;
 }
 
 /*
- * Sets the attributes of the file found. The root of another export gets the
- * attributes by its own handle, since its filesystem differs.
+ * The root of an export inside this one is a filesystem of its own: its
+ * attributes are those that its own handle leads to.
  */
 static void
 post_found(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct nfs_place *at, struct call_res *res, const struct stat *st)
+    const struct door_found *found, struct nfs_post *post)
 {
 	struct door_obj other;
 
-	if (fh_export_id(&res->fh) == fh_export_id(&at->dir))
-		ops_post(&res->post, dir, st);
-	else if (door_open(ctx, &res->fh, 0, &other) == NFS_OK) {
-		ops_post(&res->post, &other, &other.st);
+	if (found->export == dir->export)
+		ops_post_found(post, dir, found);
+	else if (door_open(ctx, &found->fh, 0, &other) == NFS_OK) {
+		ops_post(post, &other, &other.st);
 		door_close(&other);
 	}
 }
@@ -85,23 +85,25 @@ void
 op_lookup(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
+	struct door_found found;
 	struct door_obj dir;
-	struct stat st;
 
 	res->status =
 	    ops_open(ctx, &args->place.dir, DOOR_DIR, &dir, &res->wcc.after);
 	if (res->status != NFS_OK)
 		return;
-	res->status = find(ctx, &dir, &args->place, &res->fh, &st);
+	res->status = lookup(ctx, &dir, &args->place, &found);
 	ops_post(&res->wcc.after, &dir, &dir.st);
-	if (res->status == NFS_OK)
-		post_found(ctx, &dir, &args->place, res, &st);
+	if (res->status == NFS_OK) {
+		res->fh = found.fh;
+		post_found(ctx, &dir, &found, &res->post);
+	}
 	door_close(&dir);
 }
 
 /* Returns the stat of a name for door_forget(); st_mode 0 if there is none. */
 static struct stat
-look(const struct door_obj *dir, const struct nfs_name *name)
+stat_name(const struct door_obj *dir, const struct nfs_name *name)
 {
 	struct stat st = { .st_mode = 0 };
 
@@ -110,18 +112,18 @@ look(const struct door_obj *dir, const struct nfs_name *name)
 }
 
 static enum nfsstat
-take_away(struct call_ctx *ctx, const struct door_obj *dir,
+remove_at(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_name *name, int flags)
 {
 	struct stat gone;
 
 	if (name->fault != NFS_OK)
 		return name->fault;
-	gone = look(dir, name);
+	gone = stat_name(dir, name);
 	if (unlinkat(dir->fd, name->str, flags) == -1)
 		return nfs_status(errno);
 	if (gone.st_mode != 0)
-		door_forget(ctx, dir, &gone);
+		door_forget(ctx, &gone);
 	return NFS_OK;
 }
 
@@ -138,7 +140,7 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 	if (nfs_name_is_dots(&at->name))
 		res->status = dots;
 	else
-		res->status = take_away(ctx, &dir, &at->name, flags);
+		res->status = remove_at(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
 	door_close(&dir);
 }
@@ -176,13 +178,13 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 		return NFSERR_INVAL;
 	if (from->export != to->export)
 		return NFSERR_XDEV;
-	gone = look(to, new);
+	gone = stat_name(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
 	door_moved(ctx, to, new->str);
-	/* If both names are links to one file, rename(2) removes nothing. */
-	if (gone.st_mode != 0 && look(to, new).st_ino != gone.st_ino)
-		door_forget(ctx, to, &gone);
+	/* Onto another name of itself nothing is done and nothing is gone. */
+	if (gone.st_mode != 0 && stat_name(to, new).st_ino != gone.st_ino)
+		door_forget(ctx, &gone);
 	return NFS_OK;
 }
 

@@ -11,7 +11,15 @@ void
 ops_post(struct nfs_post *post, const struct door_obj *obj,
     const struct stat *st)
 {
-	door_attr(obj, st, &post->attr);
+	door_attr(obj, obj->export, st, &post->attr);
+	post->has = true;
+}
+
+void
+ops_post_found(struct nfs_post *post, const struct door_obj *dir,
+    const struct door_found *found)
+{
+	door_attr(dir, found->export, &found->st, &post->attr);
 	post->has = true;
 }
 

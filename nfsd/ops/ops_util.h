@@ -11,6 +11,7 @@
 
 #include "nfsd/wire/call.h"
 
+struct door_found;
 struct door_obj;
 
 /*
@@ -26,10 +27,13 @@ enum nfsstat ops_open(struct call_ctx *, const struct fh *, unsigned int want,
 enum nfsstat ops_open_change(struct call_ctx *, const struct fh *,
     unsigned int want, struct door_obj *, struct nfs_wcc *);
 
-/* Sets the attributes from st: of obj, or of a file in the directory obj. */
+/* Attributes st of obj. */
 void ops_post(struct nfs_post *, const struct door_obj *,
     const struct stat *st);
-/* Fills the attributes after the change. */
+/* Attributes of something found in dir. */
+void ops_post_found(struct nfs_post *, const struct door_obj *dir,
+    const struct door_found *);
+/* Asks for the attributes again. */
 void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Start-up verbs: who to be, background, ready, drop, signals. The only home
- * of setresuid, setresgid and setgroups outside nfsd's per-request switch.
+ * The steps of starting: user, background, readiness, drop, signals. Besides
+ * nfsd's switch for each call, only this file changes user and groups.
  * Runs in: the first process of each daemon; drop and signals in all.
  */
 #include <sys/resource.h>
@@ -34,7 +34,7 @@ daemon_identity(struct daemon *d)
 	errno = 0;
 	pw = getpwnam(d->user);
 	if (d->rootless) {
-		/* nothing to become: a given -u may only name ourselves */
+		/* a plain user cannot change user, so -u is ignored */
 		if (pw != NULL && pw->pw_uid != geteuid())
 			log_debug("not root: running as uid %u, not as %s",
 			    (unsigned int)geteuid(), d->user);
@@ -56,7 +56,7 @@ daemon_identity(struct daemon *d)
 	d->gid = pw->pw_gid;
 }
 
-/* Exits as the daemon fares: 0 when it says it is ready. */
+/* Waits for the daemon in the background. Exits 0 when it is ready, else 1. */
 static void NO_RETURN
 wait_for_ready(const struct daemon *d, int fd)
 {
@@ -67,8 +67,8 @@ wait_for_ready(const struct daemon *d, int fd)
 		n = read(fd, &byte, 1);
 	while (n == -1 && errno == EINTR);
 	if (n != 1)
-		fatalx("%s did not start: the system log says why, or start "
-		       "it with -d",
+		fatalx("%s did not start: see the system log, or start it "
+		       "with -d",
 		    d->name);
 	_exit(0);
 }
@@ -134,7 +134,7 @@ daemon_events(void)
 {
 	struct event_base *base = event_base_new();
 
-	/* libevent would take poll(2) instead, and the filter end us. */
+	/* libevent falls back to poll(2), which the filters forbid. */
 	if (base == NULL || strcmp(event_base_get_method(base), "epoll") != 0)
 		fatalx("event loop: no epoll: out of memory or descriptors, or "
 		       "not in this kernel");
@@ -166,7 +166,7 @@ daemon_drop(uid_t uid, gid_t gid)
 	uid_t r, e, s;
 	gid_t rg, eg, sg;
 
-	/* a plain user is already there, and may not even say so */
+	/* a plain user has these ids already, and may not call setgroups() */
 	if (geteuid() != 0 && geteuid() == uid && getegid() == gid)
 		return;
 	if (setgroups(0, NULL) == -1)
@@ -181,7 +181,10 @@ daemon_drop(uid_t uid, gid_t gid)
 		fatalx("could not become uid %u", (unsigned int)uid);
 }
 
-/* Whose user id is that of the target may signal it: be that for a moment. */
+/*
+ * Without CAP_KILL a process may only signal processes of its own user. The
+ * parent therefore takes the user id of the target for a moment.
+ */
 void
 daemon_kill(pid_t pid, uid_t uid)
 {
@@ -189,7 +192,7 @@ daemon_kill(pid_t pid, uid_t uid)
 		return;
 	if (setresuid((uid_t)-1, uid, (uid_t)-1) == -1 ||
 	    kill(pid, SIGKILL) == -1)
-		log_warn("killing pid %d of uid %u", (int)pid,
+		log_warn("cannot kill pid %d of uid %u", (int)pid,
 		    (unsigned int)uid);
 	if (setresuid((uid_t)-1, getuid(), (uid_t)-1) == -1)
 		fatal("setresuid back to %u", (unsigned int)getuid());

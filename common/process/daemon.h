@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The verbs of starting and ending, in the order each daemon uses them. What
- * differs between the daemons is data: struct daemon_spec (options.h), roles
- * (role.h) and policies (sandbox.h). main() of mountd and nfsd:
+ * The steps of starting and ending, in the order of their use. The daemons
+ * differ in data: struct daemon_spec (options.h), roles (role.h) and policies
+ * (sandbox.h). main() of mountd and nfsd:
  *
  *	log_init("nfsd");
  *	role_dispatch(argc, argv, roles, nitems(roles)); (a role ends there)
@@ -63,7 +63,7 @@ struct daemon_signals {
 	void *arg;
 };
 
-/* What all three share; each daemon embeds it in its own struct. */
+/* The state that all daemons have; each embeds it in its own struct. */
 struct daemon {
 	/* From the command line: daemon_options(). */
 	const char *name; /* "nfsd" */
@@ -79,15 +79,15 @@ struct daemon {
 	uint16_t port; /* -p */
 	struct daemon_listen listens[DAEMON_LISTEN_MAX]; /* -a */
 	size_t nlistens;
-	char **operands; /* what stands behind the options */
+	char **operands; /* the arguments after the options */
 	int noperands;
 	/* daemon_identity() */
 	bool rootless; /* started by a plain user */
-	uid_t uid; /* what to run as */
+	uid_t uid; /* to run as */
 	gid_t gid;
 	/* daemon_detach() */
 	bool detached; /* in the background: it and its roles use syslog */
-	int starter; /* to the process that waits for us; -1: none does */
+	int starter; /* pipe to the process that waits for readiness, or -1 */
 	struct notify notify;
 	/* daemon_signals(), daemon_ready() */
 	struct daemon_signals signals;
@@ -96,34 +96,36 @@ struct daemon {
 };
 
 /*
- * Fills rootless, uid and gid from -u. Fatal with the useradd and
- * systemd-sysusers commands when the user does not exist.
+ * Fills in rootless, uid and gid from -u. Fatal if the user does not exist; the
+ * message names the commands that make it.
  */
 void daemon_identity(struct daemon *);
 
 /*
- * Unless -d: goes to the background and logs to syslog; the process that was
- * started waits for daemon_ready() and exits 0, or 1 when it never comes.
+ * Without -d: goes to the background and logs to syslog. The first process then
+ * waits for daemon_ready() and exits 0, or 1 if the daemon fails before.
  */
 void daemon_detach(struct daemon *);
-/* Serving: tells the starter and systemd, keeps systemd's watchdog fed. */
+/* Tells the first process and systemd that the daemon serves. Then feeds
+ * systemd's watchdog. */
 void daemon_ready(struct event_base *, struct daemon *);
-/* An event loop by epoll(7), which the filters permit; else it is the end. */
+/* Returns an event loop by epoll(7). Fatal if there is none: the filters permit
+ * no other. */
 struct event_base *daemon_events(void);
-/* To user and group, no other groups; fatal unless there is no way back. */
+/* Changes to user and group, without other groups, for good. Fatal on error. */
 void daemon_drop(uid_t, gid_t);
-/* Kills a process of ours that has become uid, also without CAP_KILL. */
+/* Kills a child that has become uid, even without CAP_KILL. */
 void daemon_kill(pid_t, uid_t uid);
 
-/* The daemon is borrowed for good; SIGPIPE is ignored. */
+/* Watches the signals and ignores SIGPIPE. The daemon must outlive the loop. */
 void daemon_signals(struct event_base *, struct daemon *,
     const struct daemon_signals *);
 /*
- * What SIGHUP asked for has been done, or refused: tells systemd, which was told
- * RELOADING=1 before the callback was called. At once or later.
+ * Tells systemd that a reload has ended, with or without success. systemd gets
+ * RELOADING=1 before the reload callback runs. May be called later than that.
  */
 void daemon_reloaded(const struct daemon *);
-/* Raises the soft limit of open descriptors to the hard one; returns it. */
+/* Raises the soft limit of descriptors to the hard limit and returns it. */
 size_t daemon_raise_files(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Binds what -a and -p ask for. All sockets of a daemon share one port when the
- * kernel chooses it: a portmapper has room for one per protocol.
+ * Binds the sockets of -a and -p. If the kernel chooses the port, all sockets
+ * of a daemon share it: PORTMAP 2 registers one port for each protocol.
  * Runs in: the first process of each daemon; listen_from in roles.
  */
 #include <sys/socket.h>
@@ -21,7 +21,7 @@
 #include "process/listen.h"
 #include "process/listen_owner.h"
 
-#define LISTEN_TRIES	64 /* for a port that is free everywhere */
+#define LISTEN_TRIES	64 /* for a port that is free on every address */
 #define LISTEN_FD_FIRST 3 /* sd_listen_fds(3) */
 
 void
@@ -42,7 +42,7 @@ set_flag(int fd, int level, int name)
 	return setsockopt(fd, level, name, &on, sizeof(on));
 }
 
-/* Fills at from what the kernel says. 0 or -1. */
+/* Fills in at and udp from the kernel. Returns 0, or -1 with errno. */
 static int
 describe(struct listen_socket *s)
 {
@@ -61,7 +61,7 @@ describe(struct listen_socket *s)
 	return 0;
 }
 
-/* One bound socket, or -1 with errno. */
+/* Opens and binds one socket. Returns 0, or -1 with errno. */
 static int
 open_socket(struct listen_socket *s, const struct addr *at, bool udp,
     bool shared)
@@ -87,8 +87,9 @@ open_socket(struct listen_socket *s, const struct addr *at, bool udp,
 }
 
 /*
- * With SO_REUSEPORT a second daemon of the same user would silently take half
- * of our calls; a bind without it shows whether the port is free.
+ * Opens the first socket of an address. With SO_REUSEPORT a second daemon of
+ * the same user could bind too and would silently get half of the calls. A bind
+ * without it first shows whether the port is free.
  */
 static int
 open_first(struct listen_socket *s, const struct addr *at, bool udp,
@@ -105,7 +106,7 @@ open_first(struct listen_socket *s, const struct addr *at, bool udp,
 	return open_socket(s, &again, udp, true);
 }
 
-/* What is asked for, with the port that holds for each. */
+/* Stores the addresses to bind, with their ports. Returns how many. */
 static size_t
 wanted(const struct daemon *d, struct daemon_listen out[DAEMON_LISTEN_MAX])
 {
@@ -153,8 +154,8 @@ refuse(const struct daemon *d, const struct addr *at, bool udp)
 }
 
 /*
- * Both protocols at one address. -1 with errno EADDRINUSE and nothing open:
- * the port the kernel chose for another socket is taken here; else fatal.
+ * Opens both protocols at one address. Returns 0, or -1 with EADDRINUSE if the
+ * kernel chose the port and it is taken here. Other errors are fatal.
  */
 static int
 listen_pair(struct listen_set *set, const struct daemon *d,
@@ -179,7 +180,7 @@ listen_pair(struct listen_set *set, const struct daemon *d,
 	return 0;
 }
 
-/* IPv6 may be switched off; that is no reason not to serve IPv4. */
+/* Is IPv6 wanted by default only, and disabled? Then IPv4 is served alone. */
 static bool
 family_missing(const struct daemon *d, const struct daemon_listen *want)
 {
@@ -302,7 +303,8 @@ listen_inherited(struct listen_set *set, const char *what)
 			fatal("LISTEN_FDS: descriptor %d", fds[i]);
 	}
 	if (listen_from(set, fds, (size_t)n) == -1)
-		fatal("LISTEN_FDS: not a socket we can serve");
+		fatal("LISTEN_FDS: a descriptor is not a socket of a known "
+		      "family");
 	log_sockets(set, what);
 	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * /proc/net says which socket has the port, /proc/PID/fd whose it is.
+ * Finds the socket of a port in /proc/net, and its process in /proc/PID/fd.
  * Runs in: the first process of each daemon, when it cannot start.
  */
 #include <ctype.h>
@@ -17,7 +17,7 @@
 
 #define TCP_LISTENING 0x0a
 
-/* What to do about the usual ones. */
+/* What to do about the usual processes. */
 static const struct {
 	const char *comm;
 	const char *fix;
@@ -34,7 +34,7 @@ static const struct {
 	    "shows which; stop that)" },
 };
 
-/* The inode of the socket with this local port in one table; 0: none. */
+/* Returns the inode number of the socket with this local port; 0: none. */
 static unsigned long
 find_inode(const char *table, bool udp, uint16_t port)
 {
@@ -55,7 +55,7 @@ find_inode(const char *table, bool udp, uint16_t port)
 	return found;
 }
 
-/* Has the process a descriptor of this socket? */
+/* Does the process have a descriptor of this socket? */
 static bool
 holds(const char *pid, const char *wanted)
 {
@@ -139,7 +139,7 @@ listen_owner(const struct addr *at, bool udp, char *out, size_t size)
 	unsigned long inode;
 
 	inode = find_inode(tables[udp][at->family == AF_INET6], udp, at->port);
-	if (inode == 0) /* a v6 socket may cover v4 as well */
+	if (inode == 0) /* an IPv6 socket may cover IPv4 too */
 		inode = find_inode(tables[udp][1], udp, at->port);
 	if (inode == 0)
 		(void)snprintf(out, size,
@@ -151,7 +151,7 @@ listen_owner(const struct addr *at, bool udp, char *out, size_t size)
 		    comm, pid, find_fix(comm));
 	else
 		(void)snprintf(out, size,
-		    "the port is taken by a process we may not see or by the "
-		    "kernel's own NFS server (\"rpc.nfsd 0\" stops it): "
+		    "the port is taken by a process of another user or by the "
+		    "kernel's NFS server (\"rpc.nfsd 0\" stops it): "
 		    "choose another port with -p");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who has a port, from /proc, for the message of a daemon that wants it.
+ * Finds the process that has a port, for the message of a daemon that needs it.
  * Runs in: the first process of each daemon, when it cannot start.
  */
 #ifndef PROCESS_LISTEN_OWNER_H
@@ -13,7 +13,7 @@
 
 #define LISTEN_OWNER_MAX 400
 
-/* "taken by rpcbind (pid 12): stop it with ..., or choose ...". */
+/* Stores "taken by rpcbind (pid 12): stop it with ..., or choose ...". */
 void listen_owner(const struct addr *, bool udp, char *out, size_t size);
 
 #endif

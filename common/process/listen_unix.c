@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A unix socket at a path nobody else can prepare for us: the directory
- * belongs to us or root and is closed to others' writing.
+ * A unix socket at a path that other users cannot replace: its directory
+ * belongs to the daemon's user or to root, and other users cannot write to it.
  * Runs in: the first process of each daemon.
  */
 #include <sys/socket.h>
@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "process/listen.h"
 
-/* The directory above: made when missing, refused when others may write. */
+/* Makes the directory if it is missing. Fatal if others can write to it. */
 static void
 check_directory(const char *path)
 {
@@ -32,17 +32,17 @@ check_directory(const char *path)
 	if (stat(dir, &st) == -1 || !S_ISDIR(st.st_mode))
 		fatalx("%s: not a directory", dir);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		fatalx("%s: belongs to uid %u, who could replace our socket "
+		fatalx("%s: belongs to uid %u, which could replace the socket "
 		       "(chown %u %s)",
 		    dir, (unsigned int)st.st_uid, (unsigned int)geteuid(), dir);
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
 	    (st.st_mode & S_ISVTX) == 0)
-		fatalx("%s: others may write to it and replace our socket "
+		fatalx("%s: others can write to it and replace the socket "
 		       "(chmod go-w %s)",
 		    dir, dir);
 }
 
-/* Does somebody answer there? */
+/* Does a server use the socket? */
 static bool
 is_alive(const struct sockaddr_un *sun)
 {
@@ -69,15 +69,15 @@ clear_path(const struct sockaddr_un *sun)
 		fatal("%s", path);
 	}
 	if (!S_ISSOCK(st.st_mode))
-		fatalx("%s: exists and is no socket: remove it or name "
+		fatalx("%s: exists and is not a socket: remove it or name "
 		       "another path",
 		    path);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		fatalx("%s: belongs to uid %u: remove it", path,
 		    (unsigned int)st.st_uid);
 	if (is_alive(sun))
-		fatalx("%s: somebody serves this socket already: stop it or "
-		       "name another path",
+		fatalx("%s: another server uses this socket: stop it or name "
+		       "another path",
 		    path);
 	if (unlink(path) == -1)
 		fatal("%s: cannot remove the old socket", path);
@@ -99,7 +99,7 @@ listen_unix(const char *path, mode_t mode)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		fatal("unix socket");
-	mask = umask(0777); /* nobody connects before the mode is right */
+	mask = umask(0777); /* no client connects before the chmod() */
 	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1)
 		fatal("%s: bind", path);
 	(void)umask(mask);

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "process/notify.h"
 
-/* A manager may name another process as the one to be watched. */
+/* Reads the watchdog's interval, unless it is for another process. */
 static void
 read_watchdog(struct notify *n)
 {
@@ -41,7 +41,7 @@ notify_init(struct notify *n)
 	if (len > 1 && len < sizeof(sun.sun_path) &&
 	    (path[0] == '/' || path[0] == '@')) {
 		memcpy(sun.sun_path, path, len);
-		if (path[0] == '@') /* abstract: no terminator counts */
+		if (path[0] == '@') /* an abstract socket */
 			sun.sun_path[0] = '\0';
 		n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (n->fd != -1 &&
@@ -57,7 +57,7 @@ notify_init(struct notify *n)
 	(void)unsetenv("WATCHDOG_PID");
 }
 
-/* The manager's fault is not ours: a failed message changes nothing. */
+/* Sends a message. Failure is ignored: the daemon serves without a manager. */
 static void
 tell(const struct notify *n, const char *text)
 {
@@ -71,7 +71,7 @@ notify_ready(const struct notify *n)
 	tell(n, "READY=1");
 }
 
-/* Type=notify-reload matches this against its own request by the clock. */
+/* Type=notify-reload compares this time with the time of its signal. */
 void
 notify_reloading(const struct notify *n)
 {
@@ -97,6 +97,6 @@ notify_watchdog(const struct notify *n)
 uint64_t
 notify_watchdog_usec(const struct notify *n)
 {
-	/* half of what is allowed, as sd_watchdog_enabled(3) advises */
+	/* half of the interval, as sd_watchdog_enabled(3) advises */
 	return n->watchdog_usec / 2;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line: the flags all daemons share, and what rows mean. The usage
- * is printed from the same rows.
+ * The command line: the flags that all daemons share, and how rows are applied.
+ * The usage is printed from the same rows.
  * Runs in: the first process of each daemon.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define SETTING_MAX 64 /* longest name of an -o setting */
 #define LONG_ONLY   0x100 /* getopt's value for a row without a letter */
 
-/* All rows, and what the offsets of each are in. */
+/* All rows, and the struct that holds the members of each. */
 struct options {
 	struct daemon *d;
 	const struct daemon_spec *spec;
@@ -28,7 +28,7 @@ struct options {
 	size_t n;
 };
 
-/* "addr", "addr@port"; "::" and "0.0.0.0" are wildcards. */
+/* Reads "addr" or "addr@port"; "::" and "0.0.0.0" are wildcards. */
 static const char *
 set_address(void *arg, const char *value)
 {
@@ -51,7 +51,7 @@ set_address(void *arg, const char *value)
 	if (at != NULL) {
 		wrong = number_read(at + 1, 1, 65535, &port);
 		if (wrong != NULL)
-			return "the port behind @ is not 1-65535";
+			return "the port after @ is not 1-65535";
 		l->at.port = (uint16_t)port;
 	}
 	l->any = memcmp(l->at.bytes, zero, sizeof(zero)) == 0;
@@ -79,7 +79,7 @@ static const struct daemon_option exports_options[] = {
 };
 
 static const struct daemon_option shared_settings[] = {
-	{ 0, "strict", NULL, "refuse to start unless the whole sandbox is in force", OPT_FLAG(D, strict) },
+	{ 0, "strict", NULL, "refuse to start if a layer of the sandbox is missing", OPT_FLAG(D, strict) },
 };
 /* clang-format on */
 
@@ -139,7 +139,7 @@ usage_error(const struct options *o)
 	exit(1);
 }
 
-/* A number to a member of its size. */
+/* Stores a number in a member of its type. Returns NULL, or what is wrong. */
 static const char *
 set_number(const struct daemon_option *row, void *member, const char *value)
 {
@@ -155,7 +155,7 @@ set_number(const struct daemon_option *row, void *member, const char *value)
 	return NULL;
 }
 
-/* NULL, or what is wrong with value. */
+/* Stores value in the row's member. Returns NULL, or what is wrong with it. */
 static const char *
 set_member(const struct options *o, const struct daemon_option *row, void *arg,
     const char *value)
@@ -214,7 +214,7 @@ find_setting(const struct daemon_option *rows, size_t n, const char *name)
 	return NULL;
 }
 
-/* -o name[=value] */
+/* Applies -o name[=value]. */
 static void
 options_setting(const struct options *o, const char *text)
 {
@@ -246,7 +246,7 @@ options_setting(const struct options *o, const char *text)
 	usage_error(o);
 }
 
-/* getopt's two tables from ours. */
+/* Makes the two tables of getopt_long(3) from the rows. */
 static void
 make_getopt(const struct options *o, char *letters, struct option *longs)
 {
@@ -296,7 +296,7 @@ apply_letter(const struct options *o, int letter, const char *value)
 		options_apply(o, row, o->args[i], what, value);
 		return;
 	}
-	usage_error(o); /* getopt has said what is wrong */
+	usage_error(o); /* getopt has printed what is wrong */
 }
 
 static void

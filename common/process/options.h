@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line as rows: letter, name, what the usage says, and the member
- * that gets the value. The flags all daemons share are in options.c; a daemon
- * adds tables of its own, for flags and for -o settings.
+ * The command line as rows: letter, name, text for the usage, and the member
+ * that gets the value. options.c has the flags that all daemons share. A daemon
+ * adds its own tables, for flags and for -o settings.
  * Runs in: the first process of each daemon.
  */
 #ifndef PROCESS_OPTIONS_H
@@ -24,19 +24,19 @@ enum option_kind {
 	OPTION_PORT, /* a uint16_t */
 	OPTION_UINT, /* an unsigned int from low to high */
 	OPTION_LIMIT, /* a member of struct rpc_limits, by its name */
-	OPTION_CALL /* has a function */
+	OPTION_CALL /* calls a function */
 };
 
-/* letter 0: only the long form. In a table of settings it is ignored. */
+/* letter 0: only the long form. A table of settings ignores it. */
 struct daemon_option {
 	int letter;
 	const char *name; /* "--threads", without the dashes */
-	const char *value; /* what the usage calls it; NULL: takes none */
+	const char *value; /* its name in the usage; NULL: takes none */
 	const char *help;
 	enum option_kind kind; /* this and the rest: one of the macros below */
-	size_t offset; /* of the member in what arg points to */
+	size_t offset; /* of the member in the struct at arg */
 	long long low, high;
-	/* NULL, or what is wrong with value ("not a number"). */
+	/* Returns NULL, or what is wrong with value ("not a number"). */
 	const char *(*set)(void *arg, const char *value);
 };
 
@@ -69,10 +69,10 @@ struct daemon_spec {
 	const struct daemon_option *settings; /* sorted by name */
 	size_t nsettings;
 	struct rpc_limits *limits; /* of the rows with OPT_LIMIT */
-	void *arg; /* what the offsets of the daemon's own rows are in */
+	void *arg; /* the struct of the daemon's own rows */
 };
 
-/* Reads the command line; a mistake ends the process with usage, status 1. */
+/* Reads the command line. After a mistake the process exits with status 1. */
 void daemon_options(struct daemon *, const struct daemon_spec *, int argc,
     char *argv[]);
 

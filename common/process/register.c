@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The client side of registration, a machine of few states:
+ * The client side of registration, a state machine:
  *
  *	waiting   no connection; a timer tries again
- *	calling   one SET or UNSET is on its way
- *	resting   connected, nothing to say; readable means the other side is
- *		  gone (a timer asks again for what was refused)
+ *	calling   one SET or UNSET is pending
+ *	resting   connected and idle; readable means that the portmapper has
+ *		  closed it (a timer repeats refused SETs)
  *	leaving   as calling, with UNSETs; then done
  *
- * A SET that is refused on the first connection of this process is tried once
- * more after an UNSET: rpcbind keeps what a killed predecessor registered.
- * Later connections do not do that, so two servers never fight over an entry.
- * rpcbind may close a connection that is idle; then SET of what is already there
- * succeeds and nothing is logged.
+ * If SET is refused on the first connection of this process, it is repeated
+ * once after an UNSET: rpcbind keeps the entries of a killed predecessor. Later
+ * connections do not do that, so two servers never fight over an entry. rpcbind
+ * may close an idle connection. SET of an existing entry then succeeds, and
+ * nothing is logged.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/socket.h>
@@ -40,7 +40,7 @@
 #define RPCB_VERS  4
 #define RPCB_SET   1
 #define RPCB_UNSET 2
-#define STABLE_MS  1000 /* lived this long: not a flapping peer */
+#define STABLE_MS  1000 /* a connection of this age resets the delay */
 
 enum state { REG_WAITING, REG_CALLING, REG_RESTING, REG_LEAVING };
 
@@ -48,7 +48,7 @@ struct service {
 	uint32_t prog, vers;
 	enum netid netid;
 	struct uaddr at;
-	bool set; /* on this connection */
+	bool set; /* registered on this connection */
 };
 
 struct registration {
@@ -60,15 +60,15 @@ struct registration {
 	int fd;
 	struct event *io;
 	struct event *timer;
-	size_t at; /* which service is being worked on */
-	uint32_t proc; /* which call is on its way */
+	size_t at; /* index of the current service */
+	uint32_t proc; /* the pending call */
 	bool again; /* its SET follows an UNSET */
-	bool first; /* nothing was registered by us before */
+	bool first; /* this is the first connection */
 	bool said_waiting;
 	bool said_refused;
 	bool said_done;
 	unsigned int retry_ms;
-	uint64_t since_ms; /* all registered since */
+	uint64_t since_ms; /* when the connection became idle; 0: not yet */
 	uint32_t xid;
 	uint8_t in[RPC_MARK_SIZE + REGISTER_REPLY_MAX];
 	size_t inlen;
@@ -86,10 +86,10 @@ set_timer(struct registration *r, unsigned int ms)
 		.tv_usec = (suseconds_t)(ms % 1000) * 1000 };
 
 	if (event_add(r->timer, &tv) == -1)
-		fatalx("registration: no timer");
+		fatalx("registration: timer: out of memory");
 }
 
-/* Forgets the connection and what was registered through it. */
+/* Closes the connection and marks its services as not registered. */
 static void
 disconnect(struct registration *r)
 {
@@ -105,7 +105,7 @@ disconnect(struct registration *r)
 		r->services[i].set = false;
 }
 
-/* Leaves; done is told by the timer, so never from inside register_stop(). */
+/* Ends. The timer calls done, so register_stop() never does. */
 static void
 leave(struct registration *r)
 {
@@ -113,8 +113,10 @@ leave(struct registration *r)
 	set_timer(r, 0);
 }
 
-/* The connection is of no use any more, or there is none: again, but not
- * faster and faster against somebody who hangs up on us. */
+/*
+ * Closes the connection and connects again after a delay. The delay doubles as
+ * long as the portmapper closes connections early.
+ */
 static void
 retry(struct registration *r)
 {
@@ -145,7 +147,7 @@ wait_for_portmapper(struct registration *r, const char *reason)
 	retry(r);
 }
 
-/* One call in one record; a local socket takes it whole or is broken. */
+/* Sends one call in one record. A short write counts as a broken connection. */
 static void
 send_call(struct registration *r, uint32_t proc)
 {
@@ -200,7 +202,7 @@ register_is_done(const struct registration *r)
 	return true;
 }
 
-/* Nothing more to say on this connection for now. */
+/* Every service was tried: goes to resting. */
 static void
 rest(struct registration *r)
 {
@@ -219,14 +221,14 @@ rest(struct registration *r)
 	r->said_waiting = r->said_refused = false;
 }
 
-/* The answer to the call that was on its way. */
+/* Handles the answer to the pending call and sends the next one. */
 static void
 take_answer(struct registration *r, bool yes)
 {
 	struct service *s = &r->services[r->at];
 
 	if (r->state == REG_LEAVING) {
-		/* It may have been a SET that was on its way. */
+		/* The pending call may have been a SET. */
 		s->set = r->proc == RPCB_SET && yes;
 		r->at = 0;
 		next_call(r);
@@ -248,7 +250,7 @@ take_answer(struct registration *r, bool yes)
 	next_call(r);
 }
 
-/* The next service that is not as it should be. */
+/* Sends the call for the next service that needs one. */
 static void
 next_call(struct registration *r)
 {
@@ -265,7 +267,10 @@ next_call(struct registration *r)
 		rest(r);
 }
 
-/* A whole reply is there: true, and *yes is what it says. */
+/*
+ * Returns true if a whole reply was read; *yes is its answer. *bad is why a
+ * reply is malformed, or NULL.
+ */
 static bool
 get_answer(const struct registration *r, bool *yes, const char **bad)
 {
@@ -278,7 +283,7 @@ get_answer(const struct registration *r, bool *yes, const char **bad)
 		return false;
 	mark = rpc_mark_get(r->in);
 	if (!mark.last || mark.len > REGISTER_REPLY_MAX) {
-		*bad = "its reply is no answer to a registration";
+		*bad = "its reply is not one to a registration";
 		return false;
 	}
 	if (r->inlen - RPC_MARK_SIZE < mark.len)
@@ -360,7 +365,7 @@ try_connect(struct registration *r)
 	}
 	r->io = event_new(r->base, r->fd, EV_READ | EV_PERSIST, on_readable, r);
 	if (r->io == NULL || event_add(r->io, NULL) == -1)
-		fatalx("registration: no event");
+		fatalx("registration: event: out of memory");
 	r->state = REG_CALLING;
 	r->at = 0;
 	next_call(r);
@@ -373,7 +378,7 @@ register_new(struct event_base *base, const char *path)
 
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
-		fatal("registration");
+		fatal("registration: out of memory");
 	r->base = base;
 	r->path = path;
 	r->fd = -1;
@@ -381,7 +386,7 @@ register_new(struct event_base *base, const char *path)
 	r->retry_ms = REGISTER_RETRY_MIN_MS;
 	r->timer = evtimer_new(base, on_timer, r);
 	if (r->timer == NULL)
-		fatalx("registration: no timer");
+		fatalx("registration: timer: out of memory");
 	return r;
 }
 
@@ -441,7 +446,7 @@ register_stop(struct registration *r, void (*done)(void *), void *arg)
 	r->arg = arg;
 	r->state = REG_LEAVING;
 	set_timer(r, was == REG_WAITING ? 0 : REGISTER_STOP_MS);
-	/* While a call is on its way, its answer starts the farewell. */
+	/* If a call is pending, its answer starts the UNSETs. */
 	if (was == REG_RESTING) {
 		r->at = 0;
 		next_call(r);

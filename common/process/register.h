@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Keeps services registered with the portmapper of this machine: portmapd at
- * its registration socket, or rpcbind at /run/rpcbind.sock (RPCBIND version
- * 4 over a unix stream socket). The connection is kept: portmapd holds the
- * entries as long as it lives, and its end tells us that the portmapper was
- * restarted and wants to be told again. The daemons may start in any order.
- * Never blocks: one call at a time, driven by the event loop. Replies are
- * bounded and hostile until decoded.
+ * its registration socket, or rpcbind at /run/rpcbind.sock (RPCBIND version 4
+ * over a unix stream socket). portmapd keeps the entries as long as the
+ * connection is open. If the portmapper restarts, the connection closes and the
+ * services are registered again. The daemons may start in any order. The event
+ * loop drives one call at a time, and nothing blocks. Replies are bounded and
+ * not trusted.
  * Needs socket, connect (AF_UNIX), sendto, recvfrom and close.
  * Runs in: mountd parent, nfsd parent.
  */
@@ -20,40 +20,40 @@
 #include "base/addr.h"
 
 #define REGISTER_SERVICES_MAX 1024
-#define REGISTER_REPLY_MAX    512 /* a longer reply is not ours */
-#define REGISTER_CALL_MS      5000 /* a portmapper that takes longer hangs */
+#define REGISTER_REPLY_MAX    512 /* a longer reply is malformed */
+#define REGISTER_CALL_MS      5000 /* longest wait for a reply */
 #define REGISTER_RETRY_MIN_MS 10
-#define REGISTER_RETRY_MAX_MS 500 /* back well within a second */
-#define REGISTER_REFUSED_MS   1000 /* ask again for what was refused */
-#define REGISTER_STOP_MS      1000 /* longest wait for the farewell */
+#define REGISTER_RETRY_MAX_MS 500 /* registered again within a second */
+#define REGISTER_REFUSED_MS   1000 /* before a refused SET is repeated */
+#define REGISTER_STOP_MS      1000 /* longest wait for the UNSETs */
 
 struct event_base;
 struct listen_set;
 struct registration;
 struct rpc_prog;
 
-/* Never NULL. path is borrowed for good. */
+/* Never returns NULL. path must outlive the registration. */
 struct registration *register_new(struct event_base *, const char *path);
-/* A service at a bound socket (wildcard or not). False: too many. */
+/* Adds a service at a bound socket. Returns false if there are too many. */
 bool register_add(struct registration *, uint32_t prog, uint32_t vers, bool udp,
     const struct addr *at);
-/* Every version of the program at every socket; fatal when too many. */
+/* Adds every version of the program at every socket. Fatal if too many. */
 void register_program(struct registration *, const struct rpc_prog *,
     const struct listen_set *);
 /*
- * Registers all that was added, now and after every restart of the portmapper;
- * logs one line when it has to wait, one when all is registered, and one for
- * the first service that was refused. Call once.
+ * Registers the added services, now and after every restart of the portmapper.
+ * Logs one line when it waits, one when all services are registered, and one
+ * for the first that is refused. To be called once.
  */
 void register_start(struct registration *);
-/* Is everything registered now? */
+/* Are all services registered? */
 bool register_is_done(const struct registration *);
 /*
- * Takes everything out again and calls done from the event loop, after
- * REGISTER_STOP_MS at the latest. The caller frees then.
+ * Unregisters all services and calls done from the event loop, after
+ * REGISTER_STOP_MS at the latest. The caller frees r afterwards.
  */
 void register_stop(struct registration *, void (*done)(void *arg), void *arg);
-/* Closes the connection; NULL is allowed. */
+/* Closes the connection and frees. Accepts NULL. */
 void register_free(struct registration *);
 
 #endif

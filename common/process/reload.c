@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Waits for the roles to serve what they were sent.
+ * Waits until the roles serve the list they were sent.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <event2/event.h>
@@ -20,7 +20,8 @@ run_late(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	for (i = 0; i < r->n; i++)
 		if (!role_is_current(r->roles[i]))
 			log_warnx("%s: pid %d does not serve the new exports "
-				  "after %d seconds; still waiting for it",
+				  "after %d seconds: still waiting (does a "
+				  "filesystem hang?)",
 			    role_name(r->roles[i]), (int)role_pid(r->roles[i]),
 			    RELOAD_SECONDS);
 	r->late = true;
@@ -71,7 +72,7 @@ reload_check(struct reload *r)
 		if (!role_is_current(r->roles[i]))
 			return false;
 	if (r->late)
-		log_info("exports: now every role serves the new ones");
+		log_info("exports: now every role serves the new list");
 	r->late = false;
 	if (event_pending(r->timer, EV_TIMEOUT, NULL)) {
 		(void)event_del(r->timer);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Do all roles serve the exports they were last sent? A role acknowledges each
- * list when every call that begins from then on is judged by it. The service
- * manager hears READY=1 after a reload when all roles have done so.
+ * Waits after a reload until all roles serve the list they were sent last. A
+ * role acknowledges a list when every later call is judged by it. When all
+ * roles have done so, the parent sends READY=1 to the service manager.
  *
- * A role that hangs does not delay READY=1 for ever: after RELOAD_SECONDS the
- * parent says it anyway and logs which role is late. The role is not killed,
- * because a filesystem that hangs it would hang its successor as well.
+ * A role that hangs does not delay READY=1 for ever. After RELOAD_SECONDS the
+ * parent sends it anyway and logs which role is late. It does not kill the
+ * role: a filesystem that hangs it would hang its successor too.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef PROCESS_RELOAD_H
@@ -27,22 +27,21 @@ struct reload {
 	const struct daemon *d;
 	struct role_child *roles[RELOAD_ROLES_MAX];
 	size_t n;
-	struct event *timer; /* pending while READY=1 is owed */
-	bool late; /* READY=1 was said although a role was not current */
+	struct event *timer; /* pending until READY=1 is sent */
+	bool late; /* READY=1 was sent although a role was not current */
 };
 
 /* The daemon is borrowed for good. */
 void reload_init(struct reload *, struct event_base *, const struct daemon *);
 void reload_free(struct reload *);
-/* One more role to wait for; borrowed. */
+/* Adds a role to wait for; it must outlive struct reload. */
 void reload_add(struct reload *, struct role_child *);
 /*
- * The reload that SIGHUP asked for has been sent to the roles, or failed. Says
- * READY=1 at once if no role owes anything. Reloads that overlap share one.
+ * To be called after a list was sent to the roles, or the reload failed. Sends
+ * READY=1 at once if every role is current. Overlapping reloads share one.
  */
 void reload_wait(struct reload *);
-/* A role said something: is every role current now? If so, READY=1 is said if
- * it is owed. */
+/* Is every role current? Then sends READY=1 if a reload waits for it. */
 bool reload_check(struct reload *);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Becoming a role: the command line of a re-executed copy is "nfsd --role
- * worker INDEX MASK SYSLOG VERBOSE", its ipc socket is descriptor 3, what it
- * inherits descriptors 4 and up. Someone who types that by hand gets a process
- * with his own rights and no parent.
+ * Becomes a role. The command line of a re-executed copy is "nfsd --role worker
+ * INDEX MASK SYSLOG VERBOSE". Its ipc socket is descriptor 3; the inherited
+ * descriptors are 4 and up. A user who runs such a command gets a process with
+ * the user's own rights and without parent.
  * Runs in: every role; role_exec in the child of the parent that becomes one.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "process/role_exec.h"
 
 #define ROLE_FLAG  "--role"
-#define ROLE_ABOVE 300 /* descriptors wait up here while 3 and up are filled */
+#define ROLE_ABOVE 300 /* descriptors are moved here before 3 and up are set */
 
 /* Positions in the command line of a role. */
 enum {
@@ -34,8 +34,8 @@ enum {
 	ARG_COUNT
 };
 
-/* The terminal and the service manager signal the whole group; the parent
- * decides for all. */
+/* The terminal and the service manager signal the whole process group. Only
+ * the parent acts on a signal. */
 static void
 ignore_signals(void)
 {
@@ -59,7 +59,7 @@ number(const char *text, long long max)
 	return n;
 }
 
-/* One letter for each descriptor: 'f' there, '-' none. */
+/* Reads the mask, a letter for each descriptor: 'f' passed, '-' none. */
 static void
 find_fds(struct role *role, const char *mask)
 {
@@ -107,7 +107,7 @@ role_dispatch(int argc, char *argv[], const struct role_row *rows, size_t n)
 			continue;
 		role.name = rows[i].name;
 		become(&role, argv);
-		/* /proc/self/exe left "exe" as what pgrep sees */
+		/* after exec of /proc/self/exe the name is "exe" */
 		pthread_setname_np(pthread_self(), getprogname());
 		setproctitle("%s", role.name);
 		exit(rows[i].run(&role));
@@ -115,7 +115,7 @@ role_dispatch(int argc, char *argv[], const struct role_row *rows, size_t n)
 	fatalx("--role is for internal use");
 }
 
-/* Moves every descriptor out of the way of the numbers they will have. */
+/* Moves the descriptors above the numbers that they get in the role. */
 static bool
 lift_fds(int *fds, size_t n)
 {

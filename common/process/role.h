@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Roles: re-executed copies of the same binary, each with its own address
- * layout, a title ("nfsd: worker") and one ipc socket to the parent. The
- * parent starts, watches and restarts them; a role that breaks the message
- * rules is killed and started again, loudly.
+ * layout, a title ("nfsd: worker") and one ipc socket to the parent. The parent
+ * starts, watches and restarts them. If a role breaks the message rules, the
+ * parent logs it and kills and restarts the role.
  * Runs in: role_dispatch and role_* of struct role in the role; the rest in
  * the parent of mountd and nfsd.
  */
@@ -22,18 +22,18 @@
 #define ROLE_FDS_FIRST	   4
 #define ROLE_BACKOFF_FIRST 100 /* ms before the first restart */
 #define ROLE_BACKOFF_MAX   5000
-#define ROLE_GOOD_SECONDS  20 /* lived this long: backoff starts anew */
+#define ROLE_GOOD_SECONDS  20 /* a role that ran this long resets the backoff */
 
 struct event_base;
 struct daemon;
 struct role_child;
 
-/* What a role finds when it starts. */
+/* What a role gets from its parent when it starts. */
 struct role {
 	const char *name; /* "worker" */
-	unsigned int index; /* which of several */
+	unsigned int index; /* among roles of this name */
 	int channel; /* ipc socket to the parent, blocking */
-	int fds[ROLE_FDS_MAX]; /* in the order the parent gave them; -1: none */
+	int fds[ROLE_FDS_MAX]; /* in the parent's order; -1: none */
 	size_t nfds;
 };
 
@@ -43,27 +43,26 @@ struct role_row {
 };
 
 /*
- * First thing in main() after log_init(): when this process is a role, runs
- * its row and does not return. Also prepares process titles.
- * In a role SIGTERM, SIGINT, SIGHUP and SIGUSR1 are ignored (the terminal
- * sends them to all): the parent says by message when to stop, and a closed
- * channel means exit.
+ * To be called in main() right after log_init(). If this process is a role,
+ * runs its row and does not return. Also prepares process titles.
+ * A role ignores SIGTERM, SIGINT, SIGHUP and SIGUSR1, which the terminal sends
+ * to all processes. The parent sends a message to stop it. If the channel
+ * closes, the role exits.
  */
 void role_dispatch(int argc, char *argv[], const struct role_row *, size_t n);
 
-/* One role as its parent sees it; borrowed while the child exists. */
+/* How a parent runs a role. It must outlive the child. */
 struct role_spec {
 	const char *name;
 	unsigned int index;
-	/* Fills fds for the next start (may hold -1), returns how many; the
-	 * descriptors stay the parent's. NULL: none. */
+	/* Stores the descriptors for the next start (-1: none) and returns how
+	 * many. The parent keeps them open. NULL: none. */
 	size_t (*inherit)(void *arg, unsigned int index, int fds[ROLE_FDS_MAX]);
-	/* Started: send it what it must know. */
+	/* The role has started: sends what it needs. */
 	void (*started)(void *arg, struct role_child *);
-	/* Ended, for whatever reason; it is about to be started again. NULL:
-	 * nothing to do. */
+	/* The role has ended and will be restarted. NULL: nothing to do. */
 	void (*ended)(void *arg, struct role_child *);
-	const struct ipc_table *messages; /* what it may say */
+	const struct ipc_table *messages; /* those that it may send */
 	void *arg; /* for the above; message handlers get the child */
 };
 
@@ -74,34 +73,36 @@ struct role_spec {
  */
 struct role_child *role_start(struct event_base *, const struct daemon *,
     const struct role_spec *);
-/* What the role will run as: needed to kill it. For the started callback. */
+/* Sets the user that the role drops to, for killing it. Called by started. */
 void role_becomes(struct role_child *, uid_t);
-/* The role said it serves. Who says it twice in a life is killed. */
+/* To be called when the role sends READY. A second READY kills the role. */
 void role_is_ready(struct role_child *);
 bool role_has_been_ready(const struct role_child *);
-/* A list was sent that the role acknowledges when it serves it. */
+/* To be called when a list was sent; the role must acknowledge it. */
 void role_owes(struct role_child *);
-/* The role acknowledged one. A role that owes none is killed. */
+/* To be called when the role acknowledges a list. Kills it if none was sent. */
 void role_acknowledged(struct role_child *);
-/* Is it ready, not being killed, and does it serve what it was last sent? */
+/* Does it run, and does it serve the list it was sent last? */
 bool role_is_current(const struct role_child *);
-/* False: it is not running now, or its queue is full for a second (then it is
- * killed). Never blocks longer. */
+/*
+ * Sends a message. Returns false if the role is not running. If its socket is
+ * full for a second, kills it and returns false. Never blocks longer.
+ */
 bool role_send(struct role_child *, uint32_t type, const void *data, size_t len,
     const int *fds, size_t nfds);
-/* The ipc socket, -1 while it is not running. */
+/* Returns the ipc socket; -1: the role is not running. */
 int role_channel(const struct role_child *);
 pid_t role_pid(const struct role_child *);
 const char *role_name(const struct role_child *);
 void *role_arg(const struct role_child *);
 unsigned int role_index(const struct role_child *);
-/* Kills it (SIGKILL) because of why; it is started again as after a crash. */
+/* Logs why and kills the role; it is restarted as after a crash. */
 void role_restart(struct role_child *, const char *why);
-/* Not started again from now on; a role that is told to stop ends by itself. */
+/* From now on the role is not restarted. To be called before it must stop. */
 void role_expect_end(struct role_child *);
-/* Is the process gone and not coming back? */
+/* Has it ended, and will not be restarted? */
 bool role_has_ended(const struct role_child *);
-/* Kills what still runs and frees. */
+/* Kills the role if it runs, and frees. */
 void role_free(struct role_child *);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A role as its parent sees it: start, listen to, notice the end, start again.
- * A role that breaks the message rules counts as taken over and is killed.
+ * The parent's side of a role: starts it, reads its messages, detects its end,
+ * restarts it. A role that breaks the message rules counts as compromised and
+ * is killed.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/pidfd.h>
@@ -23,7 +24,7 @@
 #include "process/role.h"
 #include "process/role_exec.h"
 
-#define ROLE_MESSAGES 64 /* handled before others get their turn */
+#define ROLE_MESSAGES 64 /* handled before the event loop runs others */
 #define ROLE_SEND_MS  1000
 
 struct role_child {
@@ -33,15 +34,15 @@ struct role_child {
 	pid_t pid; /* 0: not running */
 	int channel; /* -1: not running */
 	int pidfd;
-	uid_t uid; /* what it drops to */
+	uid_t uid; /* that it drops to */
 	struct event *on_message;
 	struct event *on_end;
 	struct event *on_restart;
 	uint64_t since_ms; /* started */
 	unsigned int backoff; /* ms */
-	bool ready; /* has been, once */
-	bool serves; /* this time */
-	bool killed; /* by us; its end has not been seen yet */
+	bool ready; /* READY was received once */
+	bool serves; /* READY was received from this process */
+	bool killed; /* by the parent; not reaped yet */
 	unsigned int owed; /* lists it has not acknowledged */
 	bool expect_end;
 };
@@ -71,7 +72,7 @@ run_restart(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	launch(arg);
 }
 
-/* Soon the first time, later and later while it keeps failing. */
+/* Schedules a restart. The delay doubles as long as the role keeps failing. */
 static void
 schedule(struct role_child *c)
 {
@@ -89,7 +90,7 @@ schedule(struct role_child *c)
 		fatalx("%s: timer: out of memory", c->spec->name);
 }
 
-/* Why it ended, for a person. */
+/* Logs why the role ended. */
 static void
 log_end(const struct role_child *c, const siginfo_t *info)
 {
@@ -102,8 +103,9 @@ log_end(const struct role_child *c, const siginfo_t *info)
 		log_warnx("%s: pid %d ended with status %d", name, (int)c->pid,
 		    info->si_status);
 	else if (info->si_status == SIGSYS)
-		log_warnx("%s: pid %d was killed by its sandbox: a system "
-			  "call that its policy does not name",
+		log_warnx("%s: pid %d was killed by its sandbox: it made a "
+			  "system call that is not permitted (the kernel "
+			  "log has its number)",
 		    name, (int)c->pid);
 	else
 		log_warnx("%s: pid %d was killed by signal %d (%s)", name,
@@ -150,7 +152,7 @@ run_message(evutil_socket_t fd, short what UNUSED, void *arg)
 			return;
 		if (r == -1 && errno == EBADMSG)
 			role_restart(c, why);
-		else if (!c->expect_end) /* closed its end: it must die */
+		else if (!c->expect_end) /* it has closed its end */
 			daemon_kill(c->pid, c->uid);
 		close_channel(c);
 	}
@@ -208,7 +210,7 @@ role_start(struct event_base *base, const struct daemon *d,
 
 	if (c == NULL)
 		fatal("%s", spec->name);
-	setproctitle("parent"); /* not before the command line was read */
+	setproctitle("parent"); /* overwrites the command line */
 	c->base = base;
 	c->d = d;
 	c->spec = spec;
@@ -224,7 +226,7 @@ void
 role_is_ready(struct role_child *c)
 {
 	if (c->serves) {
-		role_restart(c, "says again and again that it is ready");
+		role_restart(c, "sent READY twice");
 		return;
 	}
 	if (c->ready)
@@ -249,7 +251,7 @@ void
 role_acknowledged(struct role_child *c)
 {
 	if (c->owed == 0)
-		role_restart(c, "acknowledges exports it was not sent");
+		role_restart(c, "acknowledged exports that it was not sent");
 	else
 		c->owed--;
 }
@@ -270,7 +272,7 @@ role_send(struct role_child *c, uint32_t type, const void *data, size_t len,
 		return false;
 	while (ipc_send(c->channel, type, data, len, fds, nfds) == -1) {
 		if (errno == EPIPE || errno == ECONNRESET)
-			return false; /* ending: run_end will tell */
+			return false; /* run_end() logs its end */
 		if (errno != EAGAIN)
 			fatal("%s: send", c->spec->name);
 		if (poll(&p, 1, ROLE_SEND_MS) <= 0) {
@@ -322,7 +324,8 @@ role_restart(struct role_child *c, const char *why)
 {
 	if (c->pid == 0)
 		return;
-	log_warnx("%s: killing pid %d: %s", c->spec->name, (int)c->pid, why);
+	log_warnx("%s: killing pid %d and starting another: %s", c->spec->name,
+	    (int)c->pid, why);
 	c->killed = true;
 	daemon_kill(c->pid, c->uid);
 }

@@ -14,7 +14,7 @@
 struct daemon;
 struct role_spec;
 
-/* Executes this binary as a role with these descriptors and no others. */
+/* Executes this binary as a role with only these descriptors. */
 void role_exec(const struct daemon *, const struct role_spec *, int channel,
     const int *fds, size_t nfds) NO_RETURN;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Setup and exports on their way from a parent to its roles.
+ * Sends setup and exports from a parent to its roles, and receives them.
  * Runs in: mountd parent, nfsd parent (role_exports_send); their roles (the
  * rest).
  */
@@ -14,7 +14,7 @@
 
 _Static_assert(ROLE_ROOTS_MAX <= IPC_FDS_MAX, "one message carries them");
 
-/* The descriptors of the roots, as many in one message as fit. */
+/* Sends the descriptors of the roots, ROLE_ROOTS_MAX in one message. */
 static void
 send_roots(struct role_child *child, const struct exports *ex,
     const struct jail *jail)
@@ -146,5 +146,5 @@ role_exports_serve(void *arg, struct ipc_message *m UNUSED)
 	in->serve(in->arg, &in->next);
 	in->next.conf = NULL;
 	if (ipc_send(in->channel, ROLE_SERVES, NULL, 0, NULL, 0) == -1)
-		fatal("parent");
+		fatal("parent: cannot acknowledge the exports");
 }

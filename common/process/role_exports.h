@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How a role learns its setup and its exports. The parent sends the packed
- * exports file, the descriptor of each root and of each filesystem mounted
- * inside an export, and then the order to serve them. The role collects these
- * messages and hands over the complete list, so that no list is served in part.
- * It then acknowledges: each call that begins from now on is judged by that list.
+ * How a role gets its setup and its exports. The parent sends the packed
+ * exports file, the descriptor of each root and of each submount, and then the
+ * order to serve them. The role collects these messages and serves only the
+ * complete list. Its acknowledgement means that every later call is judged by
+ * that list.
  * Runs in: mountd parent, nfsd parent (role_exports_send); their roles (the
  * rest).
  */
@@ -43,7 +43,7 @@ struct role_roots {
 /* A list of exports as the parent sent it. */
 struct role_list {
 	struct exports *conf; /* NULL: none is being received */
-	int roots[EXPORTS_MAX]; /* one for each of conf->list; -1: not there */
+	int roots[EXPORTS_MAX]; /* one for each of conf->list; -1: absent */
 	struct submount subs[SUBMOUNTS_MAX];
 	size_t nsubs;
 };
@@ -53,28 +53,28 @@ struct role_exports {
 	int channel; /* to the parent */
 	void *setup; /* the daemon's struct, which ROLE_SETUP fills in */
 	bool has_setup;
-	/* Gets each complete list; takes over conf and all descriptors. */
+	/* Gets each complete list and owns conf and all descriptors. */
 	void (*serve)(void *arg, const struct role_list *);
 	void *arg; /* the role's own state */
 	struct role_list next;
 };
 
 /*
- * Parent: sends the exports and has the role serve them. Without subs the role
- * learns of no filesystem mounted inside. The role owes an acknowledgement
- * (role_owes()). A role that is not running gets nothing.
+ * Parent: sends the exports and the order to serve them. subs NULL: the role
+ * needs no submounts. The role must acknowledge (role_owes()). A role that is
+ * not running gets nothing.
  */
 void role_exports_send(struct role_child *, const struct exports_file *,
     const struct jail *, const struct submounts *subs);
 
 /*
- * Role: receives and runs one message of the parent; returns also if there is
- * none yet. The process ends with its parent. The parent is trusted, so a
- * message that makes no sense is a bug and fatal.
+ * Role: receives and runs one message of the parent, if there is one. If the
+ * parent has closed the channel, the process exits. The parent is trusted, so a
+ * malformed message is a bug and fatal.
  */
 void role_exports_receive(struct role_exports *, const struct ipc_table *);
 
-/* The role's own state, for the handlers of its own messages. */
+/* Returns the role's own state, for the handlers of its own messages. */
 void *role_exports_arg(void *in);
 
 /* The handlers of ROLE_EXPORTS_ROWS. */

@@ -159,7 +159,7 @@ static const struct {
 	{ "testd -p 70000", "-p \"70000\": not a number from 0 to 65535" },
 	{ "testd -p 80x", "-p \"80x\": not a number" },
 	{ "testd -a nonsense", "not an IPv4 or IPv6 address" },
-	{ "testd -a 127.0.0.1@0", "port behind @" },
+	{ "testd -a 127.0.0.1@0", "port after @" },
 	{ "testd -t 0", "-t \"0\": not a number from 1 to 64" },
 	{ "testd --long-only x", "--long-only \"x\": not a number" },
 	{ "testd -s relative", "not an absolute path" },
@@ -302,7 +302,7 @@ test_unix(void)
 	    "a unix socket gets its mode, and a missing directory is made");
 	cmp_ok(run(unix_child, path), "==", 1,
 	    "a unix socket in use is not replaced");
-	like(output, "serves this socket already", "the message says so");
+	like(output, "another server uses this socket", "the message says so");
 	close(fd);
 	cmp_ok(run(unix_child, path), "==", 0,
 	    "an unused unix socket is replaced");

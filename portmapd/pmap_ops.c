@@ -117,7 +117,8 @@ op_set(struct call_ctx *ctx, const struct call_args *args, struct call_res *res)
 		addr_hash(&ctx->call->peer->from) ^ by.uid))
 		log_warnx(
 		    "uid %u: program %u not registered: the table is full at "
-		    "%d entries, %d of one user other than root",
+		    "%d entries, %d of one user other than root; no flag "
+		    "raises it",
 		    by.uid, svc->prog, PMAP_ENTRIES_MAX, PMAP_PER_UID_MAX);
 	log_debug("uid %u: set %u version %u %s: %s", by.uid, svc->prog,
 	    svc->vers, netid_rows[svc->netid].name,

@@ -58,8 +58,8 @@ submounts_add(struct submounts *s, const struct exports *ex,
 	if (s->n == SUBMOUNTS_MAX) {
 		if (!s->full)
 			log_warnx("exports: %s and later mounts are not "
-				  "entered: at most %d mounts inside exports "
-				  "(export them by themselves)",
+				  "entered: %d mounts inside are the limit, no "
+				  "flag raises it (export them by themselves)",
 			    path, SUBMOUNTS_MAX);
 		s->full = true;
 	} else if (is_taken(s, ex, id))

@@ -50,8 +50,9 @@ log_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 	const struct addr *host = &call->peer->from;
 
 	if (ctx->evicted && log_permit("list full", 0))
-		log_info("mount list: full at %d entries, %d of one host: the "
-			 "oldest is evicted; only showmount -a is affected",
+		log_info("mount list: full at %d entries, %d of one host; no "
+			 "flag raises it: the oldest is evicted, which only "
+			 "showmount -a shows",
 		    MOUNT_LIST_MAX, MOUNT_LIST_HOST_MAX);
 	if (ctx->is_new &&
 	    log_permit("mounted", addr_hash(host) ^ ctx->why_key))

@@ -66,7 +66,7 @@ kill -USR1 "$n"
 check 'SIGUSR1 writes statistics' wait_for 5 grep -q \
     'statistics: [0-9]* entries' "$T/portmapd.log"
 kill -HUP "$n"
-check 'SIGHUP keeps it running' wait_for 5 grep -q hangup "$T/portmapd.log"
+check 'SIGHUP keeps it running' wait_for 5 grep -q SIGHUP "$T/portmapd.log"
 check 'it keeps its table' registered 100000 2 udp
 stop portmapd
 is "$?" 0 'SIGTERM: exit status 0'

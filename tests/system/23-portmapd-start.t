@@ -50,7 +50,7 @@ check 'answers at 127.0.0.2:50111' pmap source 127.0.0.2 50111
 check 'answers at a port for all addresses' pmap source 127.0.0.3 50112
 check_not 'does not answer at other addresses' pmap source 127.0.0.2 111
 check 'answers at ::1' rpcinfo -T udp6 ::1 100000 4
-fails 'portmap.sock.*already' 'a second portmapd' -p 1112
+fails 'portmap.sock.*another server' 'a second portmapd' -p 1112
 n=${pid[portmapd]}
 is "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$n/status")" \
     '901 901 901 901' 'runs as _portmapd'

@@ -57,11 +57,11 @@ chown alice "$T/run"
 refuses portmapd 'a directory of another user' 'belongs to uid 1001.*chown'
 chown root "$T/run"
 echo >"$T/run/portmap.sock"
-refuses portmapd 'a file in place of the socket' 'is no socket: remove it'
+refuses portmapd 'a file in place of the socket' 'is not a socket: remove it'
 rm "$T/run/portmap.sock"
 start portmapd
 socket_mode() { [ "$(stat -c %a "$T/run/portmap.sock")" = "$1" ]; }
 check 'every user may connect to the socket; the user decides what is registered' \
     wait_for 10 socket_mode 666
-refuses portmapd 'a socket in use' 'serves this socket already|port is taken by portmapd'
+refuses portmapd 'a socket in use' 'another server uses this socket|port is taken by portmapd'
 done_testing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * NFS version 3: one row per procedure of RFC 1813; and the program with both
+ * NFS version 3: one row per procedure of RFC 1813. Also the program with both
  * its versions.
  * Runs in: nfsd worker, tests.
  */

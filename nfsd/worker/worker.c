@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A worker: the only kind of process of nfsd that reads the network. One event
- * loop, some file threads, the door. It starts with bound sockets, the exports'
- * root descriptors and one channel to the broker for each thread, and can get
- * nothing else. The policies of worker_policy.c are closed before the first
- * byte is read.
+ * A worker: the only process of nfsd that reads the network. It has one event
+ * loop, some file threads, and the door. It starts with bound sockets, the root
+ * descriptors of the exports, and one channel to the broker for each thread. It
+ * can obtain nothing else. The sandbox (worker_policy.c) is closed before the
+ * first byte is read.
  * Runs in: nfsd worker.
  */
 #include <sys/stat.h>
@@ -38,13 +38,14 @@
 #define QUEUE_MAX     4096 /* calls that wait for a file thread */
 #define REPLIES	      8192 /* entries of the reply cache */
 #define FILES_DEFAULT 32768 /* descriptors kept open */
-#define NOTES_SHARE   16 /* of the machine's memory, for handles */
-#define NOTES_MAX     (128u << 20) /* bytes: never more for all workers */
-#define DRAIN_MS      20 /* how often we look whether all is answered */
+#define NOTES_SHARE   16 /* handle cache: 1/16 of the machine's memory */
+#define NOTES_MAX     (128u << 20) /* bytes, for all workers together */
+#define DRAIN_MS      20 /* interval of drain() */
 #define SPARE_MAX                                                              \
-	2048 /* descriptors for everything else, when there are many */
+	2048 /* at most: descriptors for neither files nor connections */
 
-_Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX, "the door knows them all");
+_Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX,
+    "the door has room for every thread");
 
 struct worker {
 	struct role *role;
@@ -53,7 +54,7 @@ struct worker {
 	struct worker_policy policy;
 	struct event_base *base;
 	struct door *door;
-	const struct served_exports *exports; /* the door's; NULL: none yet */
+	const struct served_exports *exports; /* door's; NULL: none yet */
 	bool has_channels;
 	struct ops_scratch *scratch[NFSD_THREADS_MAX + 1];
 	struct listen_set sockets;
@@ -81,7 +82,7 @@ worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 	return AUTH_OK;
 }
 
-/* Bytes of file data a call moved. */
+/* Returns the bytes of file data that a call moved. */
 static uint64_t
 bytes_of(const struct rpc_call *call, const struct call_res *res)
 {
@@ -125,8 +126,9 @@ connections_now(const struct worker *w)
 }
 
 /*
- * A connection takes precedence over files that can be opened again. Those left
- * to the janitor may still be open when accept(2) is tried next: then more go.
+ * Closes cached files, so that a connection gets a descriptor. A file that the
+ * janitor closes may still be open at the next accept(2); then more files are
+ * closed.
  */
 static bool
 give_files(void *arg)
@@ -166,7 +168,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	size_t connections = connections_now(w);
 
 	door_release_idle(w->door, clock_ns());
-	/* share_descriptors() keeps connections below descriptors. */
+	/* share_descriptors() keeps connections below w->descriptors. */
 	door_set_files(w->door, w->descriptors - connections);
 	copy_stats(w, connections);
 }
@@ -184,7 +186,10 @@ serve_list(void *arg, const struct role_list *list)
 	w->exports = x;
 }
 
-/* The first channels, or new ones because the broker was started again. */
+/*
+ * Takes the channels to the broker: the first ones, or new ones after a restart
+ * of the broker.
+ */
 static void
 on_channels(void *arg, struct ipc_message *m)
 {
@@ -192,7 +197,7 @@ on_channels(void *arg, struct ipc_message *m)
 	unsigned int i;
 
 	if (m->nfds != w->setup.threads + 1)
-		fatalx("parent: wrong number of channels");
+		fatalx("parent: wrong number of channels to the broker");
 	for (i = 0; i < m->nfds; i++) {
 		door_replace_broker(w->door, i, m->fds[i]);
 		m->fds[i] = -1;
@@ -200,7 +205,7 @@ on_channels(void *arg, struct ipc_message *m)
 	w->has_channels = true;
 }
 
-/* Ends when every call is answered, or when there is no more time. */
+/* Ends the event loop when every call is answered, or when the time is over. */
 static void
 drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -261,9 +266,9 @@ watch(struct worker *w, int fd, short what, event_callback_fn call,
 }
 
 /*
- * A reserve for everything else; of the rest, files may have what connections
- * do not use. connections_max leaves them half of all, or as many as the option
- * files asks for.
+ * Divides the descriptors. A reserve is for neither files nor connections.
+ * Files may use what connections do not use. connections_max leaves files half
+ * of the limit, or the number given by -o files.
  */
 static void
 share_descriptors(struct worker *w, struct door_settings *settings)
@@ -282,7 +287,10 @@ share_descriptors(struct worker *w, struct door_settings *settings)
 		    (unsigned int)(w->descriptors - kept);
 }
 
-/* A share of the memory there is, which all workers divide. */
+/*
+ * Returns the entries of the handle cache: a share of the memory, divided by
+ * the workers.
+ */
 static size_t
 room_for_notes(const struct worker *w)
 {
@@ -296,7 +304,7 @@ room_for_notes(const struct worker *w)
 	return (size_t)room / w->setup.workers / HANDLE_CACHE_ENTRY;
 }
 
-/* Its exports and its channels to the broker come with later messages. */
+/* Makes the door. Its exports and its channels to the broker arrive later. */
 static void
 open_door(struct worker *w)
 {
@@ -318,7 +326,7 @@ open_door(struct worker *w)
 	}
 }
 
-/* The memory shared with the parent and the other workers. */
+/* Maps the memory that is shared with the parent and the other workers. */
 static void
 map_memory(struct worker *w)
 {
@@ -377,7 +385,7 @@ start_serving(struct worker *w)
 	w->on_second = watch(w, -1, 0, each_second, &second);
 }
 
-/* Receives what a worker needs before it can serve. */
+/* Receives setup, exports and channels. Returns when all have arrived. */
 static void
 learn(struct worker *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The worker's policies. Modes differ in the capabilities that are kept and in
- * the identities that may be taken on; everything else is one list.
+ * The sandbox policies of a worker. Modes differ in the capabilities they keep
+ * and in the users they may act as. Everything else is one list.
  * Runs in: nfsd worker.
  */
 #include <sys/syscall.h>
@@ -18,37 +18,37 @@
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
-	{ SYS_dup,           false, "climb to the export's root (LOOKUP \"..\")" },
-	{ SYS_dup3,          true,  "a new channel in place of the old one" },
-	{ SYS_faccessat2,    false, "may the caller use an open file; ACCESS" },
+	{ SYS_dup,           false, "LOOKUP \"..\": walk up to the root of the export" },
+	{ SYS_dup3,          true,  "replace a channel to the broker" },
+	{ SYS_faccessat2,    false, "check the caller's rights on an open file; ACCESS" },
 	{ SYS_fchmod,        true,  "SETATTR before Linux 6.6" },
 	{ SYS_fchmodat,      true,  "SETATTR before Linux 6.6" },
 	{ SYS_fchmodat2,     false, "SETATTR mode" },
 	{ SYS_fchownat,      false, "SETATTR owner" },
-	{ SYS_fgetxattr,     true,  "ACCESS: who may execute" },
-	{ SYS_fstatfs,       false, "FSSTAT; what a new export is" },
+	{ SYS_fgetxattr,     true,  "ACCESS: ACL for the right to execute" },
+	{ SYS_fstatfs,       false, "FSSTAT; filesystem type of a new export" },
 	{ SYS_fsync,         false, "COMMIT" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
 	{ SYS_getdents64,    false, "READDIR" },
-	{ SYS_getegid,       true,  "squash mode: who everybody is" },
-	{ SYS_geteuid,       true,  "squash mode: who everybody is" },
-	{ SYS_getrusage,     true,  "did a slow call read from a disk" },
+	{ SYS_getegid,       true,  "squash mode: the user of all callers" },
+	{ SYS_geteuid,       true,  "squash mode: the user of all callers" },
+	{ SYS_getrusage,     true,  "find out if a slow call read from a disk" },
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },
 	{ SYS_newfstatat,    false, "attributes" },
-	{ SYS_openat,        false, "a name in a directory, never followed" },
+	{ SYS_openat,        false, "open a name in a directory, no symbolic link" },
 	{ SYS_pread64,       false, "READ; new exports" },
-	{ SYS_preadv2,       false, "READ of what is in memory" },
+	{ SYS_preadv2,       false, "READ of data in memory" },
 	{ SYS_pwritev2,      false, "WRITE, stable" },
 	{ SYS_readlinkat,    false, "READLINK" },
-	{ SYS_recvmsg,       false, "read a record; answers of the broker" },
+	{ SYS_recvmsg,       false, "read a record or a reply of the broker" },
 	{ SYS_renameat,      false, "RENAME" },
-	{ SYS_sendmsg,       false, "answer a record; ask the broker" },
+	{ SYS_sendmsg,       false, "send a reply or a request to the broker" },
 	{ SYS_setfsgid,      false, "act as the caller" },
 	{ SYS_setfsuid,      false, "act as the caller" },
 	{ SYS_setgroups,     false, "act as the caller" },
-	{ SYS_statx,         false, "LOOKUP: attributes, birth and mount" },
+	{ SYS_statx,         false, "LOOKUP: attributes, creation time and mount" },
 	{ SYS_symlinkat,     false, "SYMLINK" },
 	{ SYS_unlinkat,      false, "REMOVE, RMDIR" },
 	{ SYS_utimensat,     false, "SETATTR times" },
@@ -88,7 +88,7 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->caps_follow_fsuid = modes[setup->mode].follow;
 	policy->file_rights = SANDBOX_FILES_READ | SANDBOX_FILES_WRITE;
 	if (setup->mode == MODE_ROOT && setup->mknod) {
-		policy->ncaps++; /* the last of root_caps */
+		policy->ncaps++; /* add CAP_MKNOD, the last of root_caps */
 		policy->file_rights |= SANDBOX_FILES_NODES;
 	}
 	policy->paths = p->paths;

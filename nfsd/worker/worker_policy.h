@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a worker may do, by mode. Data; see sandbox.h.
+ * The sandbox policy of a worker, by mode. Data only; see sandbox.h.
  * Runs in: nfsd worker.
  */
 #ifndef WORKER_POLICY_H
@@ -19,8 +19,8 @@ struct worker_policy {
 };
 
 /*
- * For the mode of the setup: below the jail, or, without one, below the roots
- * of the exports.
+ * Fills the policy for the mode of the setup. Files are accessible below the
+ * jail or, without one, below the roots of the exports.
  */
 void worker_policy(struct worker_policy *, const struct nfsd_setup *,
     const struct jail_view *, const struct served_exports *);

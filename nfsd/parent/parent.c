@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The parent: configuration, key, sockets, jail, registration, statistics, and
- * the life of broker and workers. It reads no byte from the network; what the
- * roles say is checked by size before it is looked at. Each worker has its own
- * set of sockets, kept here, so that a worker that is started again gets what
- * waits in them.
+ * the life of broker and workers. It reads nothing from the network. A message
+ * of a role is checked for its size before it is used. The parent keeps the
+ * sockets of each worker, so that a restarted worker receives the calls that
+ * wait in them.
  * Runs in: nfsd parent.
  */
 #include <stdlib.h>
@@ -37,10 +37,10 @@ struct parent {
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
-	int verifier; /* memory the workers share */
+	int verifier; /* write verifier: memory that all workers share */
 	struct parent_stats stats;
 	struct reload reload;
-	bool serving; /* every role has been, once */
+	bool serving; /* every role has been ready once */
 	struct event *on_patience;
 	bool stopping;
 };
@@ -51,7 +51,7 @@ send_exports(const struct parent *p, struct role_child *child)
 	role_exports_send(child, &p->file, p->jail, &p->subs);
 }
 
-/* New channels between the broker and one worker, when both are there. */
+/* Makes channels between the broker and a worker, if both run. */
 static void
 connect_roles(struct parent *p, unsigned int worker)
 {
@@ -132,7 +132,10 @@ worker_started(void *arg, struct role_child *child)
 	connect_roles(p, role_index(child));
 }
 
-/* Tells the world when every role serves: at the start and after a reload. */
+/*
+ * When every role serves: registers and reports READY, at the start and after a
+ * reload.
+ */
 static void
 check_roles(struct parent *p)
 {
@@ -167,7 +170,8 @@ on_bad_worker(void *arg, struct ipc_message *m)
 	memcpy(&bad, m->data, sizeof(bad));
 	if (bad.worker < p->n->setup.workers)
 		role_restart(p->workers[bad.worker],
-		    "it broke the broker's rules");
+		    "it sent the broker a forged or malformed "
+		    "request and may be compromised");
 }
 
 static bool
@@ -213,7 +217,8 @@ give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct parent *p = arg;
 
-	log_warnx("not all calls could be finished in time");
+	log_warnx("stopping: some calls did not finish in time; "
+		  "their clients send them again");
 	event_base_loopbreak(p->base);
 }
 
@@ -231,7 +236,10 @@ stop_workers(void *arg)
 		event_base_loopexit(p->base, NULL);
 }
 
-/* Unregister first: nobody is sent to a port where nobody answers. */
+/*
+ * Stops the daemon. It unregisters first, so that no client is sent to a dead
+ * port.
+ */
 static void
 stop(void *arg)
 {
@@ -261,7 +269,10 @@ restart_all(struct parent *p, const char *why)
 		role_restart(p->workers[i], why);
 }
 
-/* The mode is a matter of rights, which running roles have given up. */
+/*
+ * Sets the mode for the exports. Returns true if it changed: then the roles
+ * must be restarted, since they cannot regain rights.
+ */
 static bool
 choose_mode(struct parent *p)
 {
@@ -336,7 +347,8 @@ static void
 prepare(struct parent *p)
 {
 	if (!config_load(&p->file, p->n->d.exports_file, false))
-		fatalx("%s: not usable, see above", p->n->d.exports_file);
+		fatalx("%s: has errors, listed above: correct them",
+		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
 	(void)daemon_raise_files();
 	bind_sockets(p);
@@ -345,7 +357,7 @@ prepare(struct parent *p)
 		fatal("shared memory");
 	daemon_detach(&p->n->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->n->d.rootless);
-	p->n->setup.mode = (enum nfsd_mode) - 1; /* so that it is said */
+	p->n->setup.mode = (enum nfsd_mode) - 1; /* none: logs the first */
 	(void)choose_mode(p);
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->n->d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Statistics in the parent. A reader gets all of it in one send, or as much as
- * the kernel takes at once: nobody can make the parent wait.
+ * Statistics in the parent. A reader gets the text in one send, as far as the
+ * kernel accepts it at once. A reader can therefore never block the parent.
  * Runs in: nfsd parent.
  */
 #include <sys/socket.h>
@@ -31,11 +31,14 @@ tell(evutil_socket_t fd, short what UNUSED, void *arg)
 	(void)setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	len = stats_text(s->workers, s->n, s->text, STATS_TEXT_MAX);
 	if (send(peer, s->text, len, MSG_NOSIGNAL | MSG_DONTWAIT) == -1)
-		log_debug("statistics: a reader went away");
+		log_debug("statistics: a reader closed its connection");
 	close(peer);
 }
 
-/* A plain user may have no place for it; that is no reason not to serve. */
+/*
+ * Can the socket be made? A rootless nfsd may lack the directory; it then
+ * serves without the socket.
+ */
 static bool
 has_place(const char *path)
 {
@@ -57,7 +60,8 @@ open_socket(struct parent_stats *s, struct event_base *base,
 {
 	s->socket = -1;
 	if (n->d.rootless && !has_place(n->stats_socket)) {
-		log_info("statistics: no socket: %s cannot be made",
+		log_info("statistics: no socket: %s cannot be made; "
+			 "-o stats=path names another",
 		    n->stats_socket);
 		return;
 	}

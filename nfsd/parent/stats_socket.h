@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The parent's side of the statistics: memory for each worker, and a socket
- * that tells whoever connects, reads nothing, and closes.
+ * The parent's side of the statistics: memory for the counters of each worker,
+ * and a socket. It sends the text to each reader that connects, reads nothing,
+ * and closes.
  * Runs in: nfsd parent.
  */
 #ifndef PARENT_STATS_SOCKET_H
@@ -23,11 +24,14 @@ struct parent_stats {
 	char *text;
 };
 
-/* Fatal when there is no memory. Without a place for the socket: said once. */
+/*
+ * Makes memory and socket. Ends the process without memory. If the socket
+ * cannot be made, logs one line.
+ */
 void parent_stats_start(struct parent_stats *, struct event_base *,
     const struct nfsd *);
 void parent_stats_stop(struct parent_stats *);
-/* The memory of a worker, for it to inherit. */
+/* Returns the descriptor of a worker's counters, for it to inherit. */
 int parent_stats_fd(const struct parent_stats *, unsigned int worker);
 void parent_stats_log(const struct parent_stats *);
 

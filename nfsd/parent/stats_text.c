@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters as text: Prometheus's exposition format, log lines, and a table for
- * a person, which is made from the first. See stats.h.
+ * Counters as text: the exposition format of Prometheus, log lines, and the
+ * table of nfsd -S, which is made from the first. See stats.h.
  * Runs in: nfsd parent, nfsd -S.
  */
 #include <sys/socket.h>
@@ -27,21 +27,21 @@ static const struct {
 	[STATS_CONNECTIONS]    = { "connections", "gauge", "TCP connections" },
 	[STATS_IN_FLIGHT]      = { "calls_waiting", "gauge", "calls on file threads" },
 	[STATS_FILES]          = { "descriptors", "gauge", "files kept open" },
-	[STATS_FILE_HITS]      = { "descriptor_cache_hits_total", "counter", "handles found open" },
+	[STATS_FILE_HITS]      = { "descriptor_cache_hits_total", "counter", "handles whose file was open" },
 	[STATS_FILE_MISSES]    = { "descriptor_cache_misses_total", "counter", "handles the broker opened" },
-	[STATS_FILE_EVICTIONS] = { "descriptor_cache_evictions_total", "counter", "files closed for others" },
-	[STATS_NOTE_HITS]      = { "handle_cache_hits_total", "counter", "handles known without a descriptor" },
-	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles not known where they could be" },
+	[STATS_FILE_EVICTIONS] = { "descriptor_cache_evictions_total", "counter", "files closed to make room" },
+	[STATS_NOTE_HITS]      = { "handle_cache_hits_total", "counter", "handles found in the cache" },
+	[STATS_NOTE_MISSES]    = { "handle_cache_misses_total", "counter", "handles missing in the cache" },
 	[STATS_LISTING_HITS]   = { "listing_cache_hits_total", "counter", "listings of unchanged directories" },
-	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings that were read" },
-	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered again" },
-	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls while the first runs" },
-	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls that were new" },
-	[STATS_LATE]           = { "late_calls_total", "counter", "calls that waited on a file thread" },
+	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings read from the directory" },
+	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered from the cache" },
+	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls dropped while the first one runs" },
+	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls missing in the cache" },
+	[STATS_LATE]           = { "late_calls_total", "counter", "calls that ran on a file thread" },
 };
 /* clang-format on */
 
-/* One procedure of all workers together. */
+/* The counters of a procedure, of all workers together. */
 struct sum {
 	const char *name;
 	uint32_t version;
@@ -69,7 +69,9 @@ add_proc(struct sum *sum, const struct stats_proc *p)
 		sum->latency[i] += value(&p->latency[i]);
 }
 
-/* Sums of every procedure that was called; returns how many. */
+/*
+ * Sums the counters of every procedure that was called. Returns their number.
+ */
 static size_t
 add_up(const struct stats *const *stats, size_t n, struct sum sums[SUMS_MAX])
 {
@@ -95,7 +97,7 @@ add_up(const struct stats *const *stats, size_t n, struct sum sums[SUMS_MAX])
 	return used;
 }
 
-/* Appends; what does not fit any more is left out. */
+/* A text of limited size. What does not fit is dropped. */
 struct text {
 	char *at;
 	size_t len, size;
@@ -203,7 +205,10 @@ stats_text(const struct stats *const *stats, size_t n, char *out, size_t size)
 	return t.len;
 }
 
-/* The bucket below which this share of the calls lies, in microseconds. */
+/*
+ * Returns the bucket, in microseconds, that this share of the calls does not
+ * exceed.
+ */
 static unsigned long long
 percentile(const struct sum *s, unsigned int percent)
 {
@@ -239,7 +244,7 @@ stats_log(const struct stats *const *stats, size_t n)
 		    (unsigned long long)sum_gauge(stats, n, i));
 }
 
-/* All the running nfsd says, NUL-terminated; NULL: errno. */
+/* Returns the text of the running nfsd, NUL-terminated, or NULL and errno. */
 static char *
 fetch(const char *path)
 {
@@ -272,7 +277,10 @@ fetch(const char *path)
 	return NULL;
 }
 
-/* "name{version="3",procedure="READ"..." of a line, when it is that. */
+/*
+ * Returns the row for the labels {version="3",procedure="READ"} of a line, or
+ * NULL.
+ */
 static struct sum *
 row_of(struct sum *rows, size_t *n, const char *labels)
 {
@@ -296,7 +304,7 @@ row_of(struct sum *rows, size_t *n, const char *labels)
 	return &rows[(*n)++];
 }
 
-/* Adds what one line says; the others are printed as they are. */
+/* Adds the value of a line to its row, or prints the line if it has none. */
 static void
 read_line(struct sum *rows, size_t *n, const char *line)
 {

@@ -27,12 +27,12 @@ static const struct daemon_option settings[] = {
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
 	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", OPT_FLAG(struct mountd, setup.dump_all) },
 	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", OPT_FLAG(struct mountd, setup.export_all) },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "fragments-max", "n", "fragments of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "seconds a TCP connection may be idle", OPT_LIMIT },
+	{ 0, "partial-max", "bytes", "incomplete calls of all clients", OPT_LIMIT },
 	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
-	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
+	{ 0, "record-seconds", "n", "seconds an incomplete call may take", OPT_LIMIT },
+	{ 0, "stall-seconds", "n", "seconds a client may leave replies unread", OPT_LIMIT },
 	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */

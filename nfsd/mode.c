@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which of the three modes the exports need: the fewest rights that serve them;
- * and whom a process may act as in each. Pure.
+ * Selects the mode that the exports need: the fewest rights that serve them.
+ * Also the users that a process may act as in each mode. No system call.
  * Runs in: nfsd parent; the rules in nfsd broker, nfsd worker.
  */
 #include <sys/syscall.h>
@@ -12,22 +12,24 @@
 #include "nfsd/mode.h"
 
 /* clang-format off */
-/* A 64-bit argument whose upper half the kernel ignores must not pass. */
+/*
+ * The kernel ignores the upper half of this 64-bit argument; it must be zero.
+ */
 static const struct sandbox_rule root_rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
 
 static const struct sandbox_rule multi_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "nobody is root" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "nor in root's group" },
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, 1, "no caller is root" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "no caller is in root's group" },
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
 
 static const struct sandbox_rule squash_rules[] = {
-	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
-	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "everybody is one user" },
+	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "all callers are one user" },
+	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "all callers are one user" },
 };
 
 static const struct {
@@ -53,7 +55,7 @@ nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 	for (i = 0; i < ex->n; i++)
 		for (j = 0; j < ex->list[i].nclients; j++) {
 			o = &ex->list[i].clients[j].options;
-			/* Root is what nobody may be without saying so. */
+			/* Only options that name root give root. */
 			if ((o->no_root_squash && !o->all_squash) ||
 			    o->anonuid == 0 || o->anongid == 0)
 				return MODE_ROOT;

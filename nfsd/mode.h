@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The three modes of nfsd: the fewest rights that serve the exports. Pure.
+ * The three modes of nfsd: the fewest rights that serve the exports. No system
+ * call.
  * Runs in: nfsd parent; the rules in nfsd broker, nfsd worker.
  */
 #ifndef MODE_H
@@ -12,18 +13,21 @@
 
 /* The three modes of nfsd, chosen from the exports; see nfsd(8). */
 enum nfsd_mode {
-	MODE_SQUASH, /* everybody is the user the process runs as */
-	MODE_MULTI, /* anybody but root */
-	MODE_ROOT /* anybody */
+	MODE_SQUASH, /* every caller is the user that the process runs as */
+	MODE_MULTI, /* callers are any user except root */
+	MODE_ROOT /* callers are any user */
 };
 
 struct exports;
 struct sandbox_policy;
-/* The least privileged mode that serves these exports, and as whom. */
+/*
+ * Returns the least privileged mode that serves these exports. In MODE_SQUASH,
+ * sets the user and group to run as.
+ */
 enum nfsd_mode nfsd_mode(const struct exports *, bool rootless, uid_t *,
     gid_t *);
 const char *nfsd_mode_name(enum nfsd_mode, bool rootless);
-/* Sets the policy's rules: the identities a process may take on. */
+/* Sets the rules of the policy: the users that a process may act as. */
 void nfsd_mode_rules(struct sandbox_policy *, enum nfsd_mode);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * nfsd: NFS version 3 and 2. Command line and start; the processes are in
+ * nfsd: NFS version 3 and 2. Command line and start. The processes are in
  * parent.c, worker.c and broker/role.c.
  * Runs in: nfsd parent; the roles pass through role_dispatch().
  */
@@ -15,7 +15,7 @@
 #include "nfsd/stats.h"
 #include "process/options.h"
 
-/* Stable writes that wait together share one commit of the journal. */
+/* Stable writes that wait at the same time share one journal commit. */
 #define THREADS_DEFAULT 16
 
 static const struct role_row roles[] = {
@@ -34,22 +34,25 @@ static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections of a worker", OPT_LIMIT },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
-	{ 0, "files", "n", "files each worker keeps open", OPT_UINT(struct nfsd, setup.files, 1, CACHE_FILES_MAX) },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
+	{ 0, "files", "n", "files that each worker keeps open", OPT_UINT(struct nfsd, setup.files, 1, CACHE_FILES_MAX) },
+	{ 0, "fragments-max", "n", "fragments of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "seconds a TCP connection may be idle", OPT_LIMIT },
 	{ 0, "late-max", "n", "calls of a connection that wait for a disk", OPT_LIMIT },
 	{ 0, "mknod", NULL, "unsquashed root may make device nodes", OPT_FLAG(struct nfsd, setup.mknod) },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "partial-max", "bytes", "incomplete calls of all clients", OPT_LIMIT },
 	{ 0, "queue-max", "bytes", "unsent replies of one connection", OPT_LIMIT },
 	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
-	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
-	{ 0, "stats", "path", "socket that tells the statistics", OPT_TEXT(struct nfsd, stats_socket, 0) },
+	{ 0, "record-seconds", "n", "seconds an incomplete call may take", OPT_LIMIT },
+	{ 0, "stall-seconds", "n", "seconds a client may leave replies unread", OPT_LIMIT },
+	{ 0, "stats", "path", "socket that serves the statistics", OPT_TEXT(struct nfsd, stats_socket, 0) },
 	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */
 
-/* The statistics lie beside the registration socket, unless told otherwise. */
+/*
+ * Places the statistics socket beside the registration socket, unless -o stats
+ * names one.
+ */
 static void
 name_stats(struct nfsd *n)
 {

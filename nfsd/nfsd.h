@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the processes of nfsd say to each other. Everything the broker and the
- * workers know comes from the parent: first the setup, then the exports (the
- * packed file and a descriptor for each root), then their channels.
+ * The messages between the processes of nfsd. The broker and the workers know
+ * only what the parent sends: first the setup, then the exports (the packed
+ * file and one descriptor per root), then the channels.
  * Runs in: nfsd parent, nfsd broker, nfsd worker.
  */
 #ifndef NFSD_H
@@ -20,31 +20,32 @@
 #include "rpc/transport.h"
 
 #define NFSD_WORKERS_MAX 64
-#define NFSD_THREADS_MAX 63 /* with the event loop: 64 channels a worker */
-#define NFSD_STOP_MS	 5000 /* for what is in flight when we stop */
+#define NFSD_THREADS_MAX 63 /* plus the event loop: 64 channels per worker */
+#define NFSD_STOP_MS	 5000 /* for calls in flight when nfsd stops */
 
-_Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX, "one message carries them");
+_Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX,
+    "one message carries all channels");
 
 /* Inherited descriptors of a role. */
 enum nfsd_fd {
 	NFSD_FD_JAIL,
-	NFSD_FD_VERIFIER, /* worker: memory all workers share */
+	NFSD_FD_VERIFIER, /* worker: memory shared by all workers */
 	NFSD_FD_STATS, /* worker: its counters */
 	NFSD_FD_SOCKETS /* worker: from here on */
 };
 
 enum nfsd_message {
 	/* After those of enum role_message. */
-	NFSD_CHANNELS = ROLE_MESSAGES, /* to the broker, one for each thread */
+	NFSD_CHANNELS = ROLE_MESSAGES, /* one channel per thread */
 	NFSD_STOP,
-	NFSD_READY, /* from here on: to the parent */
+	NFSD_READY, /* from here on to the parent */
 	NFSD_BAD_WORKER, /* struct nfsd_bad */
 	NFSD_MESSAGES
 };
 
 struct nfsd_setup {
 	enum nfsd_mode mode;
-	uid_t uid; /* what to run as */
+	uid_t uid; /* user to run as */
 	gid_t gid;
 	bool strict;
 	bool rootless;
@@ -53,7 +54,7 @@ struct nfsd_setup {
 	unsigned int threads;
 	unsigned int files; /* descriptors a worker may keep open; 0: default */
 	struct rpc_limits limits;
-	struct fh_keys keys; /* a worker's has no broker key */
+	struct fh_keys keys; /* no broker key in a worker's */
 };
 
 struct nfsd_channels {
@@ -75,7 +76,7 @@ struct nfsd {
 int nfsd_parent(struct nfsd *);
 int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);
-/* -n: what is wrong with the configuration, and the mode it leads to. */
+/* -n: reports mistakes in the configuration and the mode it needs. */
 int nfsd_check(struct nfsd *);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "nfsd/stats.h"
 
-/* There is one writer: no locked instruction is needed. */
+/* Only the event loop writes, so no locked instruction is needed. */
 static void
 stats_add(_Atomic uint64_t *counter, uint64_t n)
 {

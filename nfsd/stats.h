@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters of a worker, in memory it shares with the parent, which only adds
- * them up and prints them: to the log, and as text that Prometheus reads. One
- * writer (the worker's event loop), so no locks; a number that a taken-over
- * worker writes is only a wrong number.
+ * Counters of a worker, in memory shared with the parent. The parent only adds
+ * them up and prints them: to the log, and as text for Prometheus. The event
+ * loop of the worker is the only writer, so there are no locks. A compromised
+ * worker can only make its own counters wrong.
  * Runs in: nfsd worker (counts), nfsd parent (prints), nfsd -S.
  */
 #ifndef STATS_H
@@ -25,7 +25,7 @@ struct stats_proc {
 	_Atomic uint64_t latency[STATS_BUCKETS];
 };
 
-/* Plain numbers, in the order of stats_gauges in stats_text.c. */
+/* Plain values, in the order of gauges[] in stats_text.c. */
 enum stats_gauge {
 	STATS_CONNECTIONS,
 	STATS_IN_FLIGHT,
@@ -50,16 +50,21 @@ struct stats {
 	_Atomic uint64_t gauges[STATS_GAUGES];
 };
 
-/* One call is over. */
+/* Counts a call that is finished. */
 void stats_count(struct stats *, uint32_t version, uint32_t procnum,
     bool failed, uint64_t bytes, uint64_t ns);
 void stats_set(struct stats *, enum stats_gauge, uint64_t);
 
-/* The sum of n workers' as Prometheus text, at most size bytes; its length. */
+/*
+ * Writes the sums of n workers as Prometheus text of at most size bytes.
+ * Returns its length.
+ */
 size_t stats_text(const struct stats *const *, size_t n, char *, size_t size);
-/* The same to the log, one line for each procedure that was called. */
+/* Logs the sums, one line per procedure that was called. */
 void stats_log(const struct stats *const *, size_t n);
-/* nfsd -S: asks the running nfsd at path and prints for a person. */
+/*
+ * nfsd -S: reads the text of the running nfsd at path and prints it as a table.
+ */
 int stats_print(const char *path);
 
 #endif

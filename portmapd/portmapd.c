@@ -82,13 +82,13 @@ static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections in all", OPT_LIMIT },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
-	{ 0, "fragments-max", "n", "pieces of one TCP record", OPT_LIMIT },
-	{ 0, "idle-seconds", "n", "close an idle TCP connection after", OPT_LIMIT },
-	{ 0, "partial-max", "bytes", "unfinished calls of all clients", OPT_LIMIT },
+	{ 0, "fragments-max", "n", "fragments of one TCP record", OPT_LIMIT },
+	{ 0, "idle-seconds", "n", "seconds a TCP connection may be idle", OPT_LIMIT },
+	{ 0, "partial-max", "bytes", "incomplete calls of all clients", OPT_LIMIT },
 	{ 0, "record-max", "bytes", "longest call", OPT_LIMIT },
-	{ 0, "record-seconds", "n", "an unfinished call may take", OPT_LIMIT },
+	{ 0, "record-seconds", "n", "seconds an incomplete call may take", OPT_LIMIT },
 	{ 0, "register", "user:program", "this user may register this program", OPT_CALL(set_register) },
-	{ 0, "stall-seconds", "n", "a client may not read its replies for", OPT_LIMIT },
+	{ 0, "stall-seconds", "n", "seconds a client may leave replies unread", OPT_LIMIT },
 	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */

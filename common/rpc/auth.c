@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Credentials: AUTH_NONE and AUTH_SYS (RFC 5531, 8.1 and appendix A). Nothing
- * in AUTH_SYS is proof of anything; the export list decides what it is worth.
- * Pure.
+ * Credentials: AUTH_NONE and AUTH_SYS (RFC 5531, 8.1 and appendix A). AUTH_SYS
+ * proves nothing; the export list decides how far it is trusted. No allocation,
+ * no system call.
  * Runs in: every process that speaks RPC.
  */
 #include <string.h>
@@ -11,7 +11,10 @@
 
 #define AUTH_SHORT 2
 
-/* What nobody reads, but if somebody did it would not be root. */
+/*
+ * The ids of AUTH_NONE. They are not used; this value makes sure that they are
+ * not root.
+ */
 #define RPC_NOBODY 65534
 
 /* authsys_parms: RFC 5531, appendix A. */
@@ -52,7 +55,7 @@ rpc_get_cred(const struct rpc_auth *auth, struct rpc_cred *cred)
 		cred->flavor = AUTH_NONE;
 		return AUTH_REJECTEDCRED;
 	default:
-		/* Tells a client that trying the same again is of no use. */
+		/* The client must not repeat the same call. */
 		cred->flavor = AUTH_NONE;
 		return AUTH_TOOWEAK;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Serving one stream connection: see rpc/conn.h. All complete records of a
- * read are served and answered with one send, within a budget per wake-up, so
- * that a busy connection cannot keep the others waiting. Replies are written
- * by the operations where they are sent from.
+ * Serves one stream connection: see rpc/conn.h. All complete records of one
+ * read are served and answered with one send. A budget per wake-up keeps a busy
+ * connection from delaying the others. Operations write replies directly into
+ * the send buffer.
  * Runs in: the process that reads the network.
  */
 #include <sys/socket.h>
@@ -18,10 +18,10 @@
 #include "base/log.h"
 #include "rpc/conn.h"
 
-#define CONN_SHORT    4096 /* read per wake-up, when memory is short */
+#define CONN_SHORT    4096 /* bytes read per wake-up when memory is short */
 #define CONN_RECORDS  128 /* records served per wake-up */
 #define CONN_BYTES    (1024 * 1024) /* reply bytes per wake-up */
-#define CONN_PAUSE    2000 /* microseconds, when there is no room */
+#define CONN_PAUSE    2000 /* microseconds, when a connection must wait */
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
@@ -33,7 +33,7 @@ rpc_conn_is_idle(const struct rpc_conn *c)
 	    c->held.buf == NULL && !rpc_record_partial(&c->record);
 }
 
-/* One line per limit and minute, whoever it was. */
+/* Logs one line per limit and minute, for all peers together. */
 void
 rpc_conn_log_limit(const struct rpc_peer *peer, const char *what,
     const char *option)
@@ -45,7 +45,7 @@ rpc_conn_log_limit(const struct rpc_peer *peer, const char *what,
 		    addr_print(&peer->from, from), what, option);
 }
 
-/* Frees the bytes; a buffer of the shared kind is kept for the next. */
+/* Frees the bytes. A buffer of the common size is kept for reuse. */
 static void
 bytes_clear(struct rpc_streams *s, struct rpc_bytes *b)
 {
@@ -56,7 +56,7 @@ bytes_clear(struct rpc_streams *s, struct rpc_bytes *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* Appends; false without memory. */
+/* Appends data. Returns false if there is no memory. */
 static bool
 bytes_add(struct rpc_bytes *b, const void *data, size_t len)
 {
@@ -81,7 +81,7 @@ bytes_add(struct rpc_bytes *b, const void *data, size_t len)
 	return true;
 }
 
-/* Moves what is left of a large buffer to a small one. */
+/* Moves the rest of a large buffer to a small one. */
 static void
 bytes_shrink(struct rpc_streams *s, struct rpc_bytes *b)
 {
@@ -93,7 +93,7 @@ bytes_shrink(struct rpc_streams *s, struct rpc_bytes *b)
 	*b = small;
 }
 
-/* Keeps sums and lists in step with what c owns. */
+/* Updates sums and lists to the memory that c owns. */
 static void
 account(struct rpc_conn *c)
 {
@@ -113,7 +113,7 @@ account(struct rpc_conn *c)
 	}
 }
 
-/* Notes progress in sending, or that there is nothing left to send. */
+/* Records progress in sending, or that nothing is left to send. */
 static void
 set_stalled(struct rpc_conn *c, bool unsent)
 {
@@ -126,7 +126,10 @@ set_stalled(struct rpc_conn *c, bool unsent)
 		TAILQ_INSERT_TAIL(&s->stalled, c, stalled);
 }
 
-/* False: the kernel watches no more descriptors. */
+/*
+ * Adds or removes an event. Returns false if the kernel watches no more
+ * descriptors.
+ */
 static bool
 set_event(struct event *ev, bool want, bool *have)
 {
@@ -139,7 +142,7 @@ set_event(struct event *ev, bool want, bool *have)
 	return true;
 }
 
-/* Must c wait until replies of its own have gone out? */
+/* Must c wait until its own replies are sent? */
 static bool
 is_blocked(const struct rpc_conn *c)
 {
@@ -151,7 +154,7 @@ is_blocked(const struct rpc_conn *c)
 	    (unsent > 0 && c->tcp->streams->owed >= limits->unsent_max);
 }
 
-/* Is so much unsent that hardly anything may be added? */
+/* Is the memory of unsent replies twice the limit or more? */
 static bool
 is_flooded(const struct rpc_conn *c)
 {
@@ -159,9 +162,8 @@ is_flooded(const struct rpc_conn *c)
 }
 
 /*
- * Must c wait with reading, for the sake of all? Beyond the limit those wait
- * that are in the middle of a record; but never the oldest incomplete one: its
- * end sets memory free.
+ * Must c stop reading to save memory? Above the limit, connections with an
+ * incomplete record wait. The oldest one does not: its completion frees memory.
  */
 static bool
 is_paused(const struct rpc_conn *c)
@@ -174,8 +176,8 @@ is_paused(const struct rpc_conn *c)
 }
 
 /*
- * Far beyond the limit nobody begins a record that is not there as a whole:
- * short calls are served whatever others do, long ones wait for their turn.
+ * May c begin a record? Far above the limit, only a record that has arrived
+ * completely is served. Short calls are then served at once, long ones wait.
  */
 static bool
 may_begin(const struct rpc_conn *c)
@@ -184,7 +186,7 @@ may_begin(const struct rpc_conn *c)
 	    c->tcp->streams->partial / 2 < c->tcp->limits.partial_max;
 }
 
-/* Is the first record of the data all there, in one piece? */
+/* Is the first record of the data complete and in one fragment? */
 static bool
 is_whole(const uint8_t *data, size_t len)
 {
@@ -196,7 +198,7 @@ is_whole(const uint8_t *data, size_t len)
 	return mark.last && mark.len <= len - RPC_MARK_SIZE;
 }
 
-/* Puts c among those that go on, at the next turn or after a pause. */
+/* Queues c to continue at the next turn, or after a pause. */
 static void
 go_on_later(struct rpc_conn *c, bool pause)
 {
@@ -214,7 +216,10 @@ go_on_later(struct rpc_conn *c, bool pause)
 		(void)event_add(s->again_event, &soon);
 }
 
-/* After every change: sets what c waits for now, or closes and frees it. */
+/*
+ * Called after every change. Sets the events that c waits for, or closes and
+ * frees it.
+ */
 static void
 update_or_close(struct rpc_conn *c)
 {
@@ -243,7 +248,10 @@ update_or_close(struct rpc_conn *c)
 		(void)event_add(tick, &second);
 }
 
-/* Keeps what send(2) did not take: the whole buffer when that is cheaper. */
+/*
+ * Keeps what send(2) did not accept. If much is left, keeps the whole buffer
+ * instead of a copy.
+ */
 static void
 keep_unsent(struct rpc_conn *c, size_t sent)
 {
@@ -294,7 +302,7 @@ conn_flush(struct rpc_conn *c)
 	s->out_len = 0;
 }
 
-/* Input that must wait, in the form it came in. */
+/* Keeps input that must wait, in the form of the stream. */
 static void
 hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
     size_t len)
@@ -304,7 +312,7 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 	bool ok;
 
 	if (msg == NULL && c->held.buf != NULL) {
-		c->held.at = c->held.len - len; /* it is there already */
+		c->held.at = c->held.len - len; /* held contains it */
 		return;
 	}
 	ok = true;
@@ -317,12 +325,12 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 		ok = bytes_add(&b, rest, len);
 	if (!ok)
 		c->dead = true;
-	/* rest may lie in held: free it only now. */
+	/* rest may point into held: free held only now. */
 	bytes_clear(c->tcp->streams, &c->held);
 	c->held = b;
 }
 
-/* One record. False: it must be offered again. */
+/* Serves one record. Returns false if it must be offered again. */
 static bool
 serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 {
@@ -365,7 +373,7 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 		log_warnx("tcp: out of memory for a record");
 }
 
-/* Has c had its share of this turn? */
+/* Has c used its share of this turn? */
 static bool
 is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 {
@@ -375,12 +383,12 @@ is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 		*bytes += s->out_len;
 		conn_flush(c);
 	}
-	/* One at least: it may be a record that is complete already. */
+	/* Serve at least one: a complete record may be waiting. */
 	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||
 	    (records > 0 && is_blocked(c));
 }
 
-/* Serves data, as far as budget and limits allow, and holds the rest. */
+/* Serves data as far as budget and limits allow, and keeps the rest. */
 static void
 serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
@@ -399,8 +407,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 		}
 		if (len > 0 && !may_begin(c) && !is_whole(data, len)) {
 			hold(c, NULL, 0, data, len);
-			rpc_record_clear(
-			    &c->record); /* the last one's buffer */
+			rpc_record_clear(&c->record); /* frees its buffer */
 			c->busy = true;
 			break;
 		}
@@ -414,7 +421,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 			refuse_record(c, state);
 			break;
 		}
-		account(c); /* the clock of the next record starts anew */
+		account(c); /* the time of the next record starts now */
 		if (!serve_record(c, msg, msglen)) {
 			hold(c, msg, msglen, data, len);
 			rpc_record_clear(&c->record);
@@ -437,7 +444,7 @@ rpc_conn_turn(struct rpc_streams *s)
 		TAILQ_REMOVE(&s->again, c, again);
 		s->nagain--;
 		c->queued = false;
-		/* In a flood one at a time, so that it ends. */
+		/* Above the limit one at a time, so that memory is freed. */
 		if (c->held.buf != NULL && (!served || !is_flooded(c))) {
 			serve(c, c->held.buf + c->held.at,
 			    c->held.len - c->held.at);
@@ -447,7 +454,10 @@ rpc_conn_turn(struct rpc_streams *s)
 	}
 }
 
-/* Closes c, the first of a list, if a limit is reached and it is why. */
+/*
+ * Closes c, the first of a list, if a limit is reached and c has made no
+ * progress. Returns true if c was closed.
+ */
 static bool
 relieve(struct rpc_conn *c, uint64_t since, size_t have, size_t max,
     const char *why, const char *option)
@@ -496,7 +506,7 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	room = rpc_record_room(&c->record, &at);
 	if (room > 0)
 		iov[count++] = (struct iovec){ at, room };
-	/* What has to wait must not take up much. */
+	/* Input that must wait must not use much memory. */
 	iov[count++] =
 	    (struct iovec){ s->in, may_begin(c) ? RPC_CONN_READ : CONN_SHORT };
 	n = readv(fd, iov, count);
@@ -514,7 +524,7 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 			rpc_record_filled(&c->record, room);
 		serve(c, s->in, (size_t)n - room);
 	}
-	/* An incomplete record will not be completed any more. */
+	/* The incomplete record can no longer be completed. */
 	if (c->eof)
 		rpc_record_clear(&c->record);
 	update_or_close(c);
@@ -556,7 +566,7 @@ find_conn(struct rpc_streams *s, uint64_t id)
 	return c;
 }
 
-/* Sends one reply from where it lies; only what stays behind is copied. */
+/* Sends one reply without a copy; copies only the unsent part. */
 static void
 send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 {
@@ -585,7 +595,7 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 	s->out_len = 0;
 }
 
-/* The reply of a file thread; its connection may be long gone. */
+/* Sends the reply of a file thread. Its connection may be closed by now. */
 static void
 deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
     size_t len)
@@ -597,7 +607,10 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	if (c == NULL)
 		return;
 	c->deferred--;
-	/* Without memory there is no reply: better an end than silence. */
+	/*
+	 * No memory for a reply: the client sees a closed connection and
+	 * repeats.
+	 */
 	if (len > 0)
 		send_reply(c, reply, len);
 	else

@@ -2,11 +2,10 @@
 /*
  * One stream connection: reads, serves records, sends replies. Private to the
  * stream transport: rpc/tcp.c accepts and applies the limits, rpc/conn.c serves
- * a connection, rpc/host.c counts them.
+ * a connection, rpc/host.c counts connections by host.
  *
- * An idle connection owns this struct and nothing else. Input is read into one
- * buffer and output collected in one buffer, both shared by all connections of
- * an event loop.
+ * An idle connection owns only this struct. Input is read into one buffer and
+ * output collected in another. All connections of an event loop share both.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_CONN_H
@@ -21,10 +20,10 @@
 #include "rpc/transport.h"
 
 #define RPC_CONN_READ	(320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
-#define RPC_CONN_FLUSH	(256 * 1024) /* replies sent with one call */
-#define RPC_CONN_SPARES 4 /* buffers kept: fresh pages are dear */
+#define RPC_CONN_FLUSH	(256 * 1024) /* bytes of replies sent with one call */
+#define RPC_CONN_SPARES 4 /* buffers kept: new pages are expensive */
 
-/* Bytes waiting: input not yet looked at, or output not yet sent. */
+/* Waiting bytes: input not yet served, or output not yet sent. */
 struct rpc_bytes {
 	uint8_t *buf;
 	size_t at, len, cap; /* buf[at..len) waits */
@@ -42,9 +41,9 @@ struct rpc_conn {
 	struct rpc_origin origin;
 	struct event readable, writable;
 	struct rpc_record record;
-	struct rpc_bytes held; /* input beyond what could be served */
+	struct rpc_bytes held; /* input not yet served */
 	struct rpc_bytes unsent;
-	size_t partial, owed; /* what it adds to the sums of all */
+	size_t partial, owed; /* its part of the sums of all */
 	unsigned int deferred; /* calls on file threads */
 	uint32_t active; /* ms / 1000: last input */
 	uint64_t record_since; /* ms: start of an incomplete record, or 0 */
@@ -52,13 +51,13 @@ struct rpc_conn {
 	int fd;
 	bool eof, dead;
 	bool reading, writing; /* events that are set */
-	bool queued; /* in the list of those that go on */
-	bool busy; /* there was no room: of file threads, or memory */
+	bool queued; /* in streams->again */
+	bool busy; /* no file thread or memory was free */
 };
 
 TAILQ_HEAD(rpc_conn_list, rpc_conn);
 
-/* All connections of one address, or of one local user. */
+/* The connections of one address, or of one local user. */
 struct rpc_host {
 	LIST_ENTRY(rpc_host) entry;
 	struct addr addr;
@@ -73,7 +72,7 @@ struct rpc_tcp {
 	struct rpc_limits limits;
 	LIST_ENTRY(rpc_tcp) entry;
 	int fd;
-	int reserve; /* a descriptor to give up when there are no others */
+	int reserve; /* descriptor to close when none is left */
 	struct event *acceptable;
 	struct event *pause;
 	struct rpc_conn_list conns; /* least active first */
@@ -85,10 +84,10 @@ struct rpc_tcp {
 	void *room_arg;
 };
 
-#define RPC_CONN_IDS 1024 /* buckets; any number of connections */
-#define RPC_HOSTS    1024 /* likewise of hosts */
+#define RPC_CONN_IDS 1024 /* buckets; connections are not limited by it */
+#define RPC_HOSTS    1024 /* buckets; hosts are not limited by it */
 
-/* What all connections of an event loop share. */
+/* State shared by all connections of an event loop. */
 struct rpc_streams {
 	struct event_base *base;
 	LIST_HEAD(, rpc_tcp) listeners;
@@ -96,14 +95,14 @@ struct rpc_streams {
 	unsigned int remote; /* connections that are not local */
 	uint8_t *in; /* RPC_CONN_READ bytes */
 	uint8_t *out; /* replies of the connection being served */
-	uint8_t *spares[RPC_CONN_SPARES]; /* more like it */
+	uint8_t *spares[RPC_CONN_SPARES]; /* unused, as large as out */
 	unsigned int nspares;
 	size_t out_cap, out_len;
-	size_t partial; /* memory of incomplete records of all */
-	size_t owed; /* memory of unsent replies and held input of all */
+	size_t partial; /* memory of all incomplete records */
+	size_t owed; /* memory of all unsent replies and held input */
 	struct rpc_conn_list incomplete; /* oldest record first */
 	struct rpc_conn_list stalled; /* least recent progress first */
-	struct rpc_conn_list again; /* go on at the next turn of the loop */
+	struct rpc_conn_list again; /* continue at the next turn of the loop */
 	unsigned int nagain;
 	struct event *again_event;
 	struct event *tick; /* once a second while there are deadlines */
@@ -112,35 +111,39 @@ struct rpc_streams {
 };
 
 /*
- * rpc/host.c. A connection belongs to its listener and to a host from
- * rpc_host_add() until rpc_host_remove(), which tells tcp->closed.
+ * rpc/host.c. From rpc_host_add() to rpc_host_remove(), a connection belongs to
+ * its listener and to a host. rpc_host_remove() calls tcp->closed.
  */
 bool rpc_host_add(struct rpc_conn *);
 void rpc_host_remove(struct rpc_conn *);
-/* It sent something: behind all others of its listener and of its host. */
+/*
+ * Called on input. Makes c the most active connection of its listener and host.
+ */
 void rpc_host_touch(struct rpc_conn *);
-/* The host of a peer; NULL if it has no connection. */
+/* Returns the host of a peer; NULL if it has no connection. */
 struct rpc_host *rpc_host_find(struct rpc_streams *, const struct rpc_peer *);
-/* The remote host with most connections; of equals the least active. */
+/*
+ * Returns the remote host with most connections; among equals the least active.
+ */
 struct rpc_host *rpc_host_greatest(struct rpc_streams *);
 
-/* rpc/conn.c. One turn for each connection that has input to go on with. */
+/* rpc/conn.c. Serves each connection that has waiting input, once. */
 void rpc_conn_turn(struct rpc_streams *);
 /*
- * Applies the limits over all connections: the one that has kept the others
- * waiting longest is closed. Call when no connection is being served.
+ * Applies the limits over all connections: closes those that have made no
+ * progress for longest. Must not be called while a connection is served.
  */
 void rpc_conn_relieve(struct rpc_streams *);
 /*
- * Takes over a connected socket. NULL: no memory, or the kernel watches no
- * more descriptors.
+ * Takes over a connected socket. Returns NULL if there is no memory or the
+ * kernel watches no more descriptors.
  */
 struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
     const struct rpc_peer *);
-/* Closes and frees it. */
+/* Closes and frees the connection. */
 void rpc_conn_close(struct rpc_conn *);
 bool rpc_conn_is_idle(const struct rpc_conn *);
-/* Says that a limit closes a connection, and which option raises it. */
+/* Logs that a limit closes a connection, and which option raises it. */
 void rpc_conn_log_limit(const struct rpc_peer *, const char *what,
     const char *option);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which host has how many stream connections, and which of them was silent for
- * longest: see rpc/conn.h. Local peers are counted by user.
+ * Counts the stream connections of each host and orders them by activity: see
+ * rpc/conn.h. Local peers are counted by user.
  * Runs in: the process that reads the network.
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "rpc/conn.h"
 
-/* What connections are counted by: the address, or the local user. */
+/* Returns the key that connections are counted by: address or local user. */
 static struct addr
 key_of(const struct rpc_peer *peer)
 {

@@ -21,9 +21,9 @@ rpc_get_call(struct xdr_in *x, struct rpc_head *head)
 	uint32_t type, version;
 
 	/*
-	 * No error reply is longer than the shortest whole header, so what is
-	 * shorter than that is not answered: a datagram with a false sender
-	 * never makes us send more than was received.
+	 * No error reply is longer than the shortest complete header. A shorter
+	 * message gets no reply. A datagram with a forged source therefore
+	 * never causes a longer one.
 	 */
 	if (x->left < RPC_HEADER_MIN)
 		return RPC_HEAD_NOISE;
@@ -43,8 +43,8 @@ rpc_get_call(struct xdr_in *x, struct rpc_head *head)
 	if (x->failed)
 		return RPC_HEAD_BADCRED;
 	/*
-	 * The verifier of AUTH_NONE and AUTH_SYS says nothing; its flavor is
-	 * not looked at, its length is.
+	 * The verifier of AUTH_NONE and AUTH_SYS has no meaning. Its length is
+	 * checked, its flavor is not.
 	 */
 	get_auth(x, &head->verf);
 	return x->failed ? RPC_HEAD_BADVERF : RPC_HEAD_CALL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The file threads: see rpc/pool.h. One lock around two lists; a finished job
+ * The file threads: see rpc/pool.h. One lock protects two lists. A finished job
  * wakes the event loop through an eventfd, once for any number of jobs.
  * Runs in: the process that reads the network.
  */
@@ -40,7 +40,7 @@ struct rpc_pool {
 	void *arg;
 };
 
-/* How many threads one queue may have. */
+/* Returns the number of threads that one queue may use. */
 static unsigned int
 queue_share(const struct rpc_pool *p)
 {
@@ -49,7 +49,10 @@ queue_share(const struct rpc_pool *p)
 	return most == 0 ? 1 : most;
 }
 
-/* The first waiting job whose queue has room; at the end all have. */
+/*
+ * Returns the first waiting job whose queue may use another thread, or NULL.
+ * While closing, every queue may.
+ */
 static struct rpc_job *
 first_job(struct rpc_pool *p)
 {
@@ -62,7 +65,10 @@ first_job(struct rpc_pool *p)
 	return job;
 }
 
-/* The next job, or NULL when there will be none. Called with the lock. */
+/*
+ * Waits for a job. Returns NULL if the pool closes and none is left. Called with
+ * the lock held.
+ */
 static struct rpc_job *
 next_job(struct rpc_pool *p)
 {
@@ -93,7 +99,7 @@ hand_back(struct rpc_pool *p, struct rpc_job *job)
 		return;
 	pthread_mutex_unlock(&p->lock);
 	while (write(p->wake, &one, sizeof(one)) == -1)
-		if (errno != EINTR) /* nobody would ever collect the jobs */
+		if (errno != EINTR) /* the job would never be done */
 			fatal("file thread: waking the event loop");
 	pthread_mutex_lock(&p->lock);
 }
@@ -132,7 +138,7 @@ collect(evutil_socket_t fd, short what UNUSED, void *arg)
 	struct rpc_job *job;
 	uint64_t count;
 
-	(void)!read(fd, &count, sizeof(count)); /* only resets it */
+	(void)!read(fd, &count, sizeof(count)); /* resets the eventfd */
 	pthread_mutex_lock(&p->lock);
 	STAILQ_CONCAT(&done, &p->finished);
 	pthread_mutex_unlock(&p->lock);
@@ -142,7 +148,7 @@ collect(evutil_socket_t fd, short what UNUSED, void *arg)
 	}
 }
 
-/* Signals are the event loop's; a file thread never sees one. */
+/* Starts the threads with all signals blocked: the event loop handles them. */
 static void
 start_threads(struct rpc_pool *p, unsigned int threads)
 {
@@ -173,7 +179,7 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	struct rpc_pool *p;
 
 	if (threads == 0 || threads > RPC_POOL_THREADS_MAX)
-		fatalx("%u file threads: 1 to %u are possible (-t)", threads,
+		fatalx("%u file threads: -t accepts 1 to %u", threads,
 		    (unsigned int)RPC_POOL_THREADS_MAX);
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)

@@ -8,7 +8,7 @@
 
 #include "rpc/record.h"
 
-#define RECORD_FIRST 512 /* first size of the memory of a record */
+#define RECORD_FIRST 512 /* initial memory of a record */
 
 void
 rpc_record_clear(struct rpc_record *r)
@@ -42,7 +42,7 @@ rpc_record_filled(struct rpc_record *r, size_t n)
 	r->left -= (uint32_t)n;
 }
 
-/* Collects the four bytes of a mark; true when a fragment has begun. */
+/* Collects the four bytes of a mark. Returns true when a fragment begins. */
 static bool
 get_mark(struct rpc_record *r, const uint8_t **data, size_t *len)
 {
@@ -86,7 +86,7 @@ grow(struct rpc_record *r, size_t n)
 	return true;
 }
 
-/* Moves what belongs to the fragment; false without memory. */
+/* Copies bytes of the fragment. Returns false if there is no memory. */
 static bool
 fill(struct rpc_record *r, const uint8_t **data, size_t *len)
 {

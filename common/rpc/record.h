@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Record marking (RFC 5531, section 11): a byte stream in, whole records out.
- * A record that arrives in one piece is handed on where it lies; only an
- * incomplete one is copied, into memory that grows with what has arrived, not
- * with what was announced.
+ * Record marking (RFC 5531, section 11): splits a byte stream into records. A
+ * record that arrives in one piece is not copied. An incomplete one is copied
+ * into memory that grows with the bytes received, not with the announced
+ * length.
  * Runs in: the process that reads the network; fuzzers.
  */
 #ifndef RPC_RECORD_H
@@ -15,10 +15,10 @@
 
 #define RPC_MARK_SIZE	     4
 #define RPC_MARK_LAST	     0x80000000u
-#define RPC_RECORD_EMPTY_MAX 16 /* fragments without a byte, per record */
-#define RPC_RECORD_TRUST     65536 /* arrived: the rest is believed */
+#define RPC_RECORD_EMPTY_MAX 16 /* empty fragments per record */
+#define RPC_RECORD_TRUST     65536 /* bytes; then allocate all of it */
 
-/* What precedes a fragment: its length, and whether it ends the record. */
+/* The mark before a fragment: its length, and if it is the last one. */
 struct rpc_mark {
 	uint32_t len;
 	bool last;
@@ -34,7 +34,7 @@ rpc_mark_get(const uint8_t in[RPC_MARK_SIZE])
 		(word & RPC_MARK_LAST) != 0 };
 }
 
-/* Of a record of one fragment, as all that we send. */
+/* Writes the mark of a record of one fragment. Tern sends no others. */
 static inline void
 rpc_mark_put(uint8_t out[RPC_MARK_SIZE], size_t len)
 {
@@ -49,37 +49,37 @@ rpc_mark_put(uint8_t out[RPC_MARK_SIZE], size_t len)
 struct rpc_record {
 	uint8_t *buf; /* NULL unless a record is incomplete */
 	size_t len, cap;
-	uint32_t left; /* of the fragment */
+	uint32_t left; /* bytes left of the fragment */
 	unsigned int fragments, empty;
 	uint8_t mark[RPC_MARK_SIZE];
-	uint8_t have; /* bytes of the mark */
+	uint8_t have; /* bytes of the mark that have arrived */
 	bool last;
-	bool done; /* the last call gave out buf */
+	bool done; /* the last call returned buf */
 };
 
 enum rpc_record_state {
-	RPC_RECORD_MORE, /* all input is used up */
+	RPC_RECORD_MORE, /* all input is consumed */
 	RPC_RECORD_DONE, /* *msg is a record */
 	RPC_RECORD_LONG, /* longer than record_max */
 	RPC_RECORD_FRAGMENTS, /* too many fragments */
 	RPC_RECORD_MEMORY
 };
 
-/* A cleared struct is the start state. */
+/* Frees the memory. A zeroed struct is the start state. */
 void rpc_record_clear(struct rpc_record *);
 /* Has part of a record arrived? */
 bool rpc_record_partial(const struct rpc_record *);
 /*
- * Takes from *data what it needs for one record. The record lies in *data's
- * memory or in its own; it is valid until the next call.
+ * Consumes input from *data up to the end of a record. The record points into
+ * *data or into its own memory. It is valid until the next call.
  */
 enum rpc_record_state rpc_record_next(struct rpc_record *, size_t record_max,
     unsigned int fragments_max, const uint8_t **data, size_t *len,
     const uint8_t **msg, size_t *msglen);
 /*
- * Memory where the next bytes of the stream belong if they are read there
- * directly; 0 when they do not go to one place. rpc_record_filled() tells how
- * many came.
+ * Returns the size of the memory that the next bytes of the stream can be read
+ * into directly; 0 if there is none. rpc_record_filled() says how many bytes
+ * were read.
  */
 size_t rpc_record_room(const struct rpc_record *, uint8_t **at);
 void rpc_record_filled(struct rpc_record *, size_t);

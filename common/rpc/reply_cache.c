@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The duplicate request cache: see reply_cache.h. Entries live in one array and
- * are linked three times: by hash, by age, and by age within their client.
- * An entry in progress is in no age list, so it cannot be forgotten before it
- * is finished.
+ * The duplicate request cache: see reply_cache.h. Entries are in one array and
+ * linked three times: by hash, by age, and by age within their client. An entry
+ * in progress is in no age list, so it cannot be evicted before it is finished.
  * Runs in: the process that reads the network, event loop only.
  */
 #include <sys/queue.h>
@@ -21,7 +20,7 @@ struct reply_cache_entry {
 	struct reply_cache_key key;
 	LIST_ENTRY(reply_cache_entry) hash;
 	TAILQ_ENTRY(reply_cache_entry) age;
-	TAILQ_ENTRY(reply_cache_entry) own; /* within its client */
+	TAILQ_ENTRY(reply_cache_entry) own; /* by age, of its client */
 	struct cache_client *client;
 	uint64_t made_ns;
 	bool busy;
@@ -32,12 +31,12 @@ struct reply_cache_entry {
 TAILQ_HEAD(entry_list, reply_cache_entry);
 LIST_HEAD(entry_bucket, reply_cache_entry);
 
-/* One host, whatever its ports; there are never more than entries. */
+/* One host, with any port. There are at most as many as entries. */
 struct cache_client {
 	struct addr host;
 	LIST_ENTRY(cache_client) hash;
 	struct entry_list entries; /* finished ones, oldest first */
-	size_t count; /* with those in progress */
+	size_t count; /* including those in progress */
 };
 
 LIST_HEAD(client_bucket, cache_client);
@@ -132,9 +131,12 @@ reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
 	key->len = len;
 	parts[0] = hash_bytes(&c->secret, args,
 	    len < REPLY_CACHE_SUM_MAX ? len : REPLY_CACHE_SUM_MAX);
-	/* Flat, without padding, and zero behind ngids. */
+	/* Without padding, and zero after ngids. */
 	parts[1] = hash_bytes(&c->secret, &call->cred, sizeof(call->cred));
-	/* Clients choose these: without the secret they could choose a bucket. */
+	/*
+	 * Clients choose these values. The secret keeps them from aiming at a
+	 * bucket.
+	 */
 	parts[2] = sum_host(c, &key->from);
 	parts[3] = (uint64_t)key->from.port << 32 | key->xid;
 	key->sum = hash_bytes(&c->secret, parts, sizeof(parts));
@@ -174,7 +176,7 @@ client_find(struct reply_cache *c, const struct addr *host, bool make)
 	return cl;
 }
 
-/* Back to the unused ones; the entry is in no age list any more. */
+/* Puts an entry on the unused list. It must be in no age list. */
 static void
 entry_release(struct reply_cache *c, struct reply_cache_entry *e)
 {
@@ -194,7 +196,10 @@ entry_evict(struct reply_cache *c, struct reply_cache_entry *e)
 	entry_release(c, e);
 }
 
-/* An unused entry for this host, at the cost of its own or of the oldest. */
+/*
+ * Returns an unused entry for this host, or NULL. May evict the oldest entry of
+ * the host or of all.
+ */
 static struct reply_cache_entry *
 entry_take(struct reply_cache *c, const struct addr *host)
 {

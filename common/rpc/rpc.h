@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ONC RPC version 2 as a server sees it (RFC 5531): the call, the row, the
- * program. A procedure is one row: name, decoder, operation, encoder, flags.
- * The three call_* structs are completed by each daemon in its own header;
- * common code moves pointers only, so there is no void * and no cast.
+ * ONC RPC version 2 for a server (RFC 5531): call, row, program. A procedure is
+ * one row: name, decoder, operation, encoder, flags. Each daemon defines the
+ * three call_* structs in its own header. Common code only passes pointers to
+ * them, so there is no void * and no cast.
  * Runs in: every process that serves RPC.
  */
 #ifndef RPC_H
@@ -51,20 +51,20 @@ enum rpc_auth_flavor { AUTH_NONE = 0, AUTH_SYS = 1 };
 enum rpc_transport_kind { RPC_UDP, RPC_TCP, RPC_UNIX };
 
 struct rpc_cred {
-	uint32_t flavor; /* AUTH_NONE or AUTH_SYS, nothing else gets here */
-	uint32_t uid; /* meaningless for AUTH_NONE */
+	uint32_t flavor; /* AUTH_NONE or AUTH_SYS */
+	uint32_t uid; /* not used for AUTH_NONE */
 	uint32_t gid;
 	uint32_t ngids;
 	uint32_t gids[RPC_GROUPS_MAX];
 };
 
-/* Who asked, as the transport knows it. */
+/* The sender of a call, as the transport knows it. */
 struct rpc_peer {
 	struct addr from;
-	struct addr to; /* our address and port that were asked */
+	struct addr to; /* local address and port of the call */
 	uint64_t id; /* number of the connection; 0 for datagrams */
-	uint32_t max_reply; /* what fits into one reply */
-	uint32_t uid; /* RPC_UNIX: the peer's, by the kernel's word */
+	uint32_t max_reply; /* largest reply */
+	uint32_t uid; /* RPC_UNIX: SO_PEERCRED of the peer */
 	enum rpc_transport_kind kind;
 };
 
@@ -81,7 +81,7 @@ struct rpc_proc {
 	unsigned int flags;
 };
 
-#define RPC_CACHED 0x1u /* not idempotent: goes through the reply cache */
+#define RPC_CACHED 0x1u /* not idempotent: uses the reply cache */
 
 struct rpc_vers {
 	uint32_t vers;
@@ -96,7 +96,7 @@ struct rpc_prog {
 	const struct rpc_vers *vers;
 };
 
-/* One call while it is served. Lives until its reply is handed over. */
+/* One call while it is served. Valid until its reply is sent or queued. */
 struct rpc_call {
 	const struct rpc_peer *peer;
 	const struct rpc_prog *prog;
@@ -107,21 +107,21 @@ struct rpc_call {
 	uint32_t procnum;
 	/*
 	 * May this run wait for a disk? False in the event loop. An operation
-	 * that would have to wait sets `deferred` before it has changed anything,
-	 * and returns: it is run again on a file thread with may_block true.
+	 * that must wait sets `deferred` before it changes anything, and
+	 * returns. It then runs again on a file thread, with may_block set.
 	 */
 	bool may_block;
 	bool deferred;
-	unsigned int queue; /* if deferred: what it waits for; see rpc/pool.h */
+	unsigned int queue; /* if deferred: see rpc/pool.h */
 	/*
-	 * An operation that will not do this at all sets what to answer
-	 * instead of a result; RPC_SUCCESS (as it starts) means a result.
+	 * An operation that refuses the call sets the status here. RPC_SUCCESS,
+	 * the initial value, means that there is a result.
 	 */
 	enum rpc_accept_stat refuse;
 	unsigned int thread; /* 0: the event loop, else the file thread */
 	/*
-	 * The reply buffer behind the reply header. An operation with much
-	 * data puts it where the encoder will want it; see xdr_put_opaque().
+	 * The reply buffer after the reply header. An operation puts bulk data
+	 * where the encoder needs it; see xdr_put_opaque().
 	 */
 	uint8_t *room;
 	size_t room_len;
@@ -129,22 +129,22 @@ struct rpc_call {
 	enum rpc_accept_stat outcome; /* valid in hooks.end */
 };
 
-/* What a daemon adds to the pipeline. */
+/* The functions that a daemon adds to the pipeline. */
 struct rpc_hooks {
-	size_t ctx_size; /* sizes of the three completed structs */
+	size_t ctx_size; /* sizes of the call_* structs */
 	size_t args_size;
 	size_t res_size;
 	/*
-	 * Fills the (zeroed) context; AUTH_OK or the reason for denial. Runs
-	 * on the thread of the attempt (call->thread), so twice for a call
-	 * that set `deferred`. May be NULL.
+	 * Fills the zeroed context. Returns AUTH_OK or the reason of a denial.
+	 * Runs on the thread of the attempt (call->thread), so twice for a
+	 * deferred call. May be NULL.
 	 */
 	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
 	    struct rpc_call *);
 	/*
-	 * After put, or after a failed get (then the result is zero). Once per
-	 * call that began, always in the event loop: statistics need no lock.
-	 * May be NULL.
+	 * Called after put, or after a failed get (then the result is zero).
+	 * Once per call that began, always in the event loop, so statistics
+	 * need no lock. May be NULL.
 	 */
 	void (*end)(void *arg, struct call_ctx *, const struct rpc_call *,
 	    const struct call_res *);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The pipeline: see rpc/server.h. The only place that tells a good message
- * from a bad one. A call is served in the event loop from memory that is
- * allocated once; only a call that has to wait for a disk is copied, and then
- * served a second time from its start on a file thread.
+ * The pipeline: see rpc/server.h. Only this file distinguishes valid from
+ * invalid messages. The event loop serves calls with memory that is allocated
+ * once. A call that must wait for a disk is copied and served again from its
+ * start on a file thread.
  * Runs in: the process that reads the network.
  */
 #include <pthread.h>
@@ -26,12 +26,12 @@ struct work {
 	struct xdr_in in; /* at the arguments */
 	struct xdr_out out;
 	struct reply_cache_entry *entry; /* NULL: not cached */
-	bool begun; /* hooks.end is owed */
+	bool begun; /* hooks.end must be called */
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
 #define DEFERRED_MAX                                                           \
-	(64 * 1024 * 1024) /* bytes of requests that one queue holds */
+	(64 * 1024 * 1024) /* bytes of deferred requests per queue */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -40,27 +40,27 @@ struct rpc_server {
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	size_t in_flight;
-	size_t deferred[RPC_POOL_QUEUES]; /* bytes of the requests in flight */
-	struct work work; /* the event loop's */
-	pthread_mutex_t lock; /* of the spare buffers */
+	size_t deferred[RPC_POOL_QUEUES]; /* bytes of requests in flight */
+	struct work work; /* of the event loop */
+	pthread_mutex_t lock; /* protects the spare buffers */
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
-	size_t spare_cap; /* the longest reply there was */
+	size_t spare_cap; /* size of a spare buffer */
 };
 
-/* A call on a file thread, with copies of all it needs. */
+/* A call on a file thread, with copies of all that it needs. */
 struct deferred {
 	struct rpc_job job;
 	struct rpc_server *server;
 	struct rpc_origin origin;
 	struct work work;
-	size_t size; /* of the request */
-	size_t cap; /* of the reply */
-	uint8_t *reply; /* made by the thread */
-	uint8_t *memory; /* of the request and the three structs */
+	size_t size; /* bytes of the request */
+	size_t cap; /* bytes of the reply buffer */
+	uint8_t *reply; /* allocated by the file thread */
+	uint8_t *memory; /* the request and the call_* structs */
 };
 
-/* Where the three structs start in one piece of memory; its size. */
+/* Places the call_* structs in one block of memory. Returns its size. */
 static size_t
 lay_out(const struct rpc_hooks *h, uint8_t *memory, struct work *w)
 {
@@ -113,7 +113,7 @@ rpc_server_free(struct rpc_server *s)
 {
 	if (s == NULL)
 		return;
-	free(s->work.ctx); /* the three are one piece */
+	free(s->work.ctx); /* one block, see lay_out() */
 	while (s->nspares > 0)
 		free(s->spares[--s->nspares]);
 	free(s);
@@ -147,7 +147,7 @@ find_vers(const struct rpc_prog *prog, uint32_t vers)
 	return NULL;
 }
 
-/* Fills call->prog, vers and proc; RPC_SUCCESS or what is missing. */
+/* Sets call->prog, vers and proc. Returns RPC_SUCCESS or the error. */
 static enum rpc_accept_stat
 find_row(const struct rpc_server *s, struct rpc_call *call,
     const struct rpc_head *head)
@@ -179,7 +179,7 @@ log_call(const struct rpc_call *call)
 	    (unsigned int)call->outcome);
 }
 
-/* Tells the daemon that a call is over. Event loop only. */
+/* Calls hooks.end. Event loop only. */
 static void
 finish(struct rpc_server *s, struct work *w)
 {
@@ -199,8 +199,8 @@ finish(struct rpc_server *s, struct work *w)
 }
 
 /*
- * Get, run, put. The cursors are checked here and nowhere else. False when
- * the operation wants to be run again where it may wait.
+ * Decodes, runs, encodes. Only this function checks the cursors. Returns false
+ * if the operation must run again on a file thread.
  */
 static bool
 attempt(struct rpc_server *s, struct work *w)
@@ -245,8 +245,8 @@ attempt(struct rpc_server *s, struct work *w)
 }
 
 /*
- * Memory for a reply of a file thread. Large ones are used again: fresh pages
- * cost more than filling them.
+ * Returns memory for a reply of a file thread. Large buffers are reused: new
+ * pages are expensive.
  */
 static uint8_t *
 reply_take(struct rpc_server *s, size_t cap)
@@ -279,7 +279,7 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 		free(reply);
 }
 
-/* On a file thread. */
+/* Runs the call on a file thread. */
 static void
 deferred_run(struct rpc_job *job, unsigned int thread)
 {
@@ -288,7 +288,7 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 
 	d->reply = reply_take(d->server, d->cap);
 	if (d->reply == NULL)
-		return; /* the transport sees that there is none */
+		return; /* the transport gets a reply of length 0 */
 	xdr_out_init(&w->out, d->reply, d->cap);
 	w->call.may_block = true;
 	w->call.deferred = false;
@@ -296,14 +296,14 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 	(void)attempt(d->server, w);
 }
 
-/* What the requests of the queue of a job take up. Event loop only. */
+/* Returns the counter of bytes in the queue of a job. Event loop only. */
 static size_t *
 queue_bytes(struct rpc_server *s, const struct rpc_job *job)
 {
 	return &s->deferred[job->queue % RPC_POOL_QUEUES];
 }
 
-/* In the event loop again. */
+/* Sends the reply, in the event loop. */
 static void
 deferred_done(struct rpc_job *job)
 {
@@ -320,7 +320,7 @@ deferred_done(struct rpc_job *job)
 	free(d);
 }
 
-/* Copies a call that has to wait and hands it to the file threads. */
+/* Copies a call that must wait and queues it for the file threads. */
 static enum rpc_verdict
 defer(struct rpc_server *s, const struct rpc_origin *origin,
     const struct xdr_in *args)
@@ -363,8 +363,8 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 }
 
 /*
- * Has the reply cache seen this call? If so, *verdict says what becomes of it:
- * the reply of before, or none while the first copy is still at work.
+ * Is the call in the reply cache? If so, *verdict says what to do: send the
+ * cached reply, or none while the first call is in progress.
  */
 static bool
 is_repeated(struct rpc_server *s, struct work *w, size_t *outlen,
@@ -394,7 +394,7 @@ is_repeated(struct rpc_server *s, struct work *w, size_t *outlen,
 	return true;
 }
 
-/* A call whose row is known, in the event loop. */
+/* Serves a call whose row is known, in the event loop. */
 static enum rpc_verdict
 serve_call(struct rpc_server *s, const struct rpc_origin *origin,
     size_t *outlen)
@@ -424,7 +424,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	return verdict;
 }
 
-/* Answers what does not lead to a row. */
+/* Answers a call that has no row. */
 static enum rpc_verdict
 server_refuse(struct work *w, uint32_t xid, enum rpc_accept_stat stat,
     size_t *outlen)

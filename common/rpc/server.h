@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The pipeline from message to reply: header, credential, row, reply cache,
- * get, run, put. Knows no socket and no protocol.
+ * decode, run, encode. It knows neither sockets nor protocols.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_SERVER_H
@@ -13,37 +13,45 @@ struct reply_cache;
 struct rpc_pool;
 struct rpc_server;
 
-/* Where a late reply goes; filled by the transport, opaque to the pipeline. */
+/*
+ * The sender of a deferred call. The transport fills it; the pipeline does not
+ * read it.
+ */
 struct rpc_origin {
-	/* Length 0: there is no reply, the call just is not pending. */
+	/*
+	 * Length 0: no reply is sent; the transport only decrements its count
+	 * of pending calls.
+	 */
 	void (*reply)(const struct rpc_origin *, const uint8_t *, size_t);
 	void *transport;
-	uint64_t ticket; /* which connection; the transport checks it lives */
+	uint64_t ticket; /* id of the connection, which may be closed by now */
 	struct rpc_peer peer;
 };
 
 enum rpc_verdict {
-	RPC_DROP, /* nothing to send (a REPLY, a repeat in progress) */
+	RPC_DROP, /* send nothing (a REPLY, a repeat in progress) */
 	RPC_ANSWERED, /* *outlen bytes are in out */
 	RPC_DEFERRED, /* origin->reply will be called from the event loop */
-	RPC_HANGUP, /* not RPC at all: close a stream, ignore a datagram */
-	RPC_BUSY /* no file thread has room: offer the same again later */
+	RPC_HANGUP, /* not RPC: close a stream, ignore a datagram */
+	RPC_BUSY /* all queues are full: offer the message again later */
 };
 
-/* progs: array of nprogs programs this server answers for. Never NULL. */
+/* progs: array of nprogs served programs. Never returns NULL. */
 struct rpc_server *rpc_server_new(const struct rpc_prog *const *progs,
     size_t nprogs, const struct rpc_hooks *);
-/* Reply cache for RPC_CACHED rows; without one every call is executed. */
+/* Sets the reply cache for RPC_CACHED rows. Without one, every call is run. */
 void rpc_server_set_cache(struct rpc_server *, struct reply_cache *);
-/* File threads for operations that set `deferred`; without, they may block. */
+/*
+ * Sets the file threads for deferred calls. Without them, operations may block.
+ */
 void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
 void rpc_server_free(struct rpc_server *);
-/* Calls on file threads that have not been answered yet. */
+/* Returns the number of calls on file threads. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 
 /*
- * One message in. The reply is never longer than cap or peer->max_reply.
- * out must not overlap msg. Call from the event loop only.
+ * Serves one message. The reply is never longer than cap or peer->max_reply.
+ * out must not overlap msg. Event loop only.
  */
 enum rpc_verdict rpc_serve(struct rpc_server *, const struct rpc_origin *,
     const uint8_t *msg, size_t len, uint8_t *out, size_t cap, size_t *outlen);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Stream sockets: accepting, and the limits over all connections. At a limit
- * the host with the most connections loses its least active idle one; only
- * when none is idle the newcomer is refused. Local peers (unix sockets) are
- * counted by user and never lose a connection, since portmapd's entries live
- * as long as theirs.
+ * Stream sockets: accepting, and the limits over all connections. At a limit,
+ * the host with the most connections loses its least active idle one. If none
+ * is idle, the new connection is refused. Local peers (unix sockets) are
+ * counted by user. They never lose a connection, since entries of portmapd live
+ * as long as the connection.
  * Runs in: the process that reads the network.
  */
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "rpc/conn.h"
 
-#define TCP_ACCEPTS 32 /* per wake-up */
+#define TCP_ACCEPTS 32 /* connections accepted per wake-up */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
 
 unsigned int
@@ -47,7 +47,7 @@ host_idle(const struct rpc_host *h)
 	return c;
 }
 
-/* Closes an idle connection of h; false when it has none. */
+/* Closes an idle connection of h. Returns false if it has none. */
 static bool
 evict(const struct rpc_host *h, const char *why, const char *option)
 {
@@ -62,7 +62,9 @@ evict(const struct rpc_host *h, const char *why, const char *option)
 	return true;
 }
 
-/* Is there room for one more of this peer, or can room be made? */
+/*
+ * May this peer have one more connection? May close an idle one to make room.
+ */
 static bool
 admit(struct rpc_tcp *t, const struct rpc_peer *peer)
 {
@@ -116,9 +118,12 @@ get_peer(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 	if (getsockname(fd, (struct sockaddr *)&to, &tolen) == 0)
 		(void)addr_from_sockaddr(&peer->to, (struct sockaddr *)&to,
 		    tolen);
-	/* Replies are collected here; waiting in the kernel helps nobody. */
+	/*
+	 * The transport collects replies itself; a delay in the kernel is
+	 * useless.
+	 */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	/* A client that vanished without a word is found out in the end. */
+	/* Detects a client that has disappeared without closing. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
@@ -136,8 +141,8 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 		return;
 	}
 	if (rpc_conn_new(t, fd, &peer) == NULL) {
-		log_warnx("tcp: no memory for a connection, or no more can be "
-			  "watched (fs.epoll.max_user_watches)");
+		log_warnx("tcp: a connection is refused: no memory, or "
+			  "fs.epoll.max_user_watches is reached: raise it");
 		close(fd);
 		return;
 	}
@@ -147,9 +152,9 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 }
 
 /*
- * No descriptor left. Ask for some that others can do without; let an idle
- * connection go; without one, use the reserve to refuse the newcomer; without
- * that, rest, or the loop would spin.
+ * No descriptor is left. First asks make_room. Then closes an idle connection.
+ * Then uses the reserve to refuse the new connection. If that fails too, stops
+ * accepting for a while, since the event loop would spin.
  */
 static void
 out_of_descriptors(struct rpc_tcp *t, int error)
@@ -217,7 +222,7 @@ on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	rpc_conn_relieve(arg);
 }
 
-/* Closes those that have had their time; true when there may be more. */
+/* Closes c if its time is over. Returns true if there may be more of them. */
 static bool
 close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
     const char *why, const char *option)
@@ -229,7 +234,7 @@ close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
 	return true;
 }
 
-/* Closes the idle ones that have been so for too long. */
+/* Closes the connections that have been idle for too long. */
 static void
 close_idle(struct rpc_tcp *t, uint32_t now)
 {
@@ -243,7 +248,7 @@ close_idle(struct rpc_tcp *t, uint32_t now)
 	}
 }
 
-/* Once a second, while there is something that could be overdue. */
+/* Runs once a second while a connection can become overdue. */
 static void
 on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -300,7 +305,7 @@ free_output(struct rpc_streams *s)
 		free(s->spares[--s->nspares]);
 }
 
-/* The largest reply of all listeners counts. */
+/* Makes the output buffer large enough for the replies of all listeners. */
 static void
 fit_output(struct rpc_streams *s, const struct rpc_limits *limits)
 {

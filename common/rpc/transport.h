@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Datagrams and record-marked streams on libevent. Both hand records to
- * rpc_serve() and know nothing about what is in them. Every way a peer could
- * make us grow has a limit here.
+ * Datagrams and record-marked streams on libevent. Both pass records to
+ * rpc_serve() and know nothing of their contents. Every use of memory that a
+ * peer can cause has a limit here.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_TRANSPORT_H
@@ -26,61 +26,65 @@ struct rpc_limits {
 	unsigned int fragments_max;
 	unsigned int connections_max;
 	unsigned int connections_per_host;
-	size_t queue_max; /* unsent bytes per connection: stop reading */
-	size_t unsent_max; /* memory of unsent replies, of all */
-	size_t partial_max; /* memory of incomplete records, of all */
-	unsigned int deferred_max; /* calls on file threads per connection */
-	unsigned int record_seconds; /* an incomplete record may take this */
-	unsigned int stall_seconds; /* a peer may not read for this long */
-	unsigned int idle_seconds; /* 0: connections may idle for ever */
-	/* UDP: largest reply in percent of the request for peers that are not
-	 * local; 0: no limit. And calls per second per source; 0: no limit. */
+	size_t queue_max; /* unsent bytes of a connection: stop reading */
+	size_t unsent_max; /* memory of all unsent replies */
+	size_t partial_max; /* memory of all incomplete records */
+	unsigned int deferred_max; /* deferred calls of a connection */
+	unsigned int record_seconds; /* time for an incomplete record */
+	unsigned int stall_seconds; /* time for a peer to read replies */
+	unsigned int idle_seconds; /* 0: no limit */
+	/*
+	 * UDP: largest reply in percent of the request, for peers that are not
+	 * local; and calls per second of one source. 0: no limit.
+	 */
 	unsigned int amplification_percent;
 	unsigned int datagrams_per_second;
 };
 
-/* Defaults for the fields above: generous for nfsd, callers tighten them. */
+/* Defaults of the fields above, for nfsd. Other daemons lower them. */
 extern const struct rpc_limits rpc_limits_default;
 /*
- * Sets one by its option name ("connections-max"). NULL, or what is wrong:
- * "unknown limit", "too small", "too large", "invalid"; then nothing changes.
+ * Sets a limit by its option name ("connections-max"). Returns NULL or the
+ * error: "unknown limit", "too small", "too large", "invalid". On an error
+ * nothing changes.
  */
 const char *rpc_limits_set(struct rpc_limits *, const char *name,
     const char *value);
-/* The names one after the other, then NULL; each is in tern(7). */
+/* Returns the name of limit i, or NULL after the last. Each is in tern(7). */
 const char *rpc_limits_name(size_t);
 
 /* Takes over a bound datagram socket (v4 or v6). */
 struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,
     const struct rpc_limits *);
-/* Call when rpc_server_in_flight() is 0. */
+/* Call only when rpc_server_in_flight() is 0. */
 void rpc_udp_free(struct rpc_udp *);
 
-/* What the listening sockets of an event loop share: buffers and limits. */
+/* State shared by the listening sockets of an event loop. */
 struct rpc_streams *rpc_streams_new(struct event_base *);
-/* Memory of replies that peers have yet to take; 0 when all are sent. */
+/* Returns the memory of unsent replies; 0 if all are sent. */
 size_t rpc_streams_unsent(const struct rpc_streams *);
-/* Call when every socket of it is freed. */
+/* Call only when every socket of it is freed. */
 void rpc_streams_free(struct rpc_streams *);
 
 /*
- * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is
- * set). closed, when not NULL, is told the peer.id of each connection that
+ * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is set).
+ * If closed is not NULL, it is called with the peer.id of each connection that
  * ends.
  */
 struct rpc_tcp *rpc_tcp_new(struct rpc_streams *, struct rpc_server *, int fd,
     const struct rpc_limits *, void (*closed)(void *arg, uint64_t id),
     void *arg);
 /*
- * When no descriptor is left for a connection, make_room is called before
- * another connection is closed; true: it helped, or will soon.
+ * If no descriptor is left for a connection, make_room is called before another
+ * connection is closed. It returns true if descriptors are or soon will be
+ * free.
  */
 void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*make_room)(void *arg),
     void *arg);
-/* Stops accepting; connections go on. */
+/* Stops accepting. Existing connections are served. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);
-/* Closes everything; call when rpc_server_in_flight() is 0. */
+/* Closes all connections. Call only when rpc_server_in_flight() is 0. */
 void rpc_tcp_free(struct rpc_tcp *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Netids and universal addresses; see uaddr.h. Reads text from the network,
- * so every rule is a refusal unless the text is exactly right.
+ * Netids and universal addresses; see uaddr.h. The text comes from the network.
+ * Any text that is not exactly right is refused.
  * Runs in: portmapd; mountd and nfsd parent (registration).
  */
 #include <sys/socket.h>
@@ -40,7 +40,7 @@ uaddr_netid(struct slice name)
 	for (id = 0; id < NETID_COUNT; id++)
 		if (is_text(name, netid_rows[id].name))
 			return id;
-	/* netconfig(5) of libtirpc has both names for the same transport. */
+	/* netconfig(5) of libtirpc has two names for this transport. */
 	return is_text(name, "unix") ? NETID_LOCAL : NETID_UNKNOWN;
 }
 
@@ -57,8 +57,8 @@ uaddr_netid_of(int af, uint32_t ipproto)
 }
 
 /*
- * Reads ".n" from the end of text: one decimal octet. Returns the length in
- * front of the dot, or 0 (no address is that short).
+ * Reads ".n", one decimal octet, from the end of text. Returns the length
+ * before the dot, or 0 (no address is that short).
  */
 static size_t
 last_octet(const uint8_t *text, size_t len, unsigned int *octet)

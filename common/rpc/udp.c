@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Datagrams in batches. Every reply leaves from the address that was asked,
- * through the interface it came by where the address alone does not tell. When
- * the socket cannot send, nothing more is read until it can.
+ * Datagrams in batches. Every reply is sent from the address that the call was
+ * sent to. If that address exists on several interfaces, the reply uses the
+ * interface of the call. While the socket cannot send, no more is read.
  * Runs in: the process that reads the network.
  */
 #include <sys/socket.h>
@@ -20,15 +20,15 @@
 #include "base/log.h"
 #include "rpc/transport.h"
 
-#define UDP_BATCH      32 /* datagrams per wake-up: nobody waits longer */
-#define UDP_ARENA      (256 * 1024) /* replies sent with one call */
-#define UDP_RATE_SLOTS 4096 /* sources whose rate is watched */
+#define UDP_BATCH      32 /* datagrams per wake-up */
+#define UDP_ARENA      (256 * 1024) /* bytes of replies sent with one call */
+#define UDP_RATE_SLOTS 4096 /* sources whose rate is counted */
 
 #define UDP_CONTROL                                                            \
 	(CMSG_SPACE(sizeof(struct in_pktinfo)) +                               \
 	    CMSG_SPACE(sizeof(struct in6_pktinfo)))
 
-/* One place of a batch, for a request or for a reply. */
+/* One slot of a batch, for a request or a reply. */
 struct udp_slot {
 	struct sockaddr_storage name;
 	_Alignas(struct cmsghdr) uint8_t control[UDP_CONTROL];
@@ -55,12 +55,12 @@ struct rpc_udp {
 	unsigned int out_n, out_next; /* to send; next to send */
 	uint8_t *requests; /* UDP_BATCH times request_max */
 	size_t request_max;
-	uint8_t *replies; /* the arena */
+	uint8_t *replies; /* memory of the replies of a batch */
 	size_t replies_cap, replies_len;
 	struct udp_rate *rates; /* NULL: no limit */
 };
 
-/* Our address that was asked, and the interface. */
+/* Gets the local address of the call, and the interface. */
 static void
 get_pktinfo(struct msghdr *msg, struct addr *to, uint32_t *ifindex)
 {
@@ -74,7 +74,10 @@ get_pktinfo(struct msghdr *msg, struct addr *to, uint32_t *ifindex)
 	port = to->port;
 	for (c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			/* For a broadcast this is our own address there. */
+			/*
+			 * For a broadcast, this is the address of the
+			 * interface.
+			 */
 			memcpy(&info, CMSG_DATA(c), sizeof(info));
 			sin.sin_addr = info.ipi_spec_dst;
 			(void)addr_from_sockaddr(to, (struct sockaddr *)&sin,
@@ -95,7 +98,7 @@ get_pktinfo(struct msghdr *msg, struct addr *to, uint32_t *ifindex)
 	to->port = port;
 }
 
-/* 169.254/16 is behind every interface: routing cannot choose. */
+/* 169.254/16 exists on every interface, so routing cannot choose. */
 static bool
 is_ambiguous(const struct addr *a)
 {
@@ -131,13 +134,16 @@ put_pktinfo(struct msghdr *msg, const struct rpc_peer *peer, uint32_t ifindex)
 	}
 	memcpy(&info6.ipi6_addr, peer->to.bytes, 16);
 	info6.ipi6_ifindex = peer->to.scope;
-	/* A multicast address was asked: the kernel knows which is ours. */
+	/*
+	 * The call was sent to a multicast address: the kernel selects the
+	 * source.
+	 */
 	if (IN6_IS_ADDR_MULTICAST(&info6.ipi6_addr))
 		info6.ipi6_addr = in6addr_any;
 	put_cmsg(msg, IPPROTO_IPV6, IPV6_PKTINFO, &info6, sizeof(info6));
 }
 
-/* Puts the reply that lies at the end of the arena into the batch. */
+/* Adds the reply at the end of the arena to the batch. */
 static void
 enqueue(struct rpc_udp *u, const struct rpc_origin *origin, size_t len)
 {
@@ -158,7 +164,7 @@ enqueue(struct rpc_udp *u, const struct rpc_origin *origin, size_t len)
 	u->out_n++;
 }
 
-/* Sends the batch; false when the socket has to become writable first. */
+/* Sends the batch. Returns false if the socket is not writable. */
 static bool
 udp_flush(struct rpc_udp *u)
 {
@@ -172,14 +178,14 @@ udp_flush(struct rpc_udp *u)
 		else if (errno == EAGAIN || errno == ENOBUFS)
 			return false;
 		else if (errno != EINTR)
-			u->out_next++; /* this one cannot be sent: lost */
+			u->out_next++; /* this reply cannot be sent: drop it */
 	}
 	u->out_n = u->out_next = 0;
 	u->replies_len = 0;
 	return true;
 }
 
-/* Has this source asked more than it may in this second? */
+/* Has this source sent more calls in this second than it may? */
 static bool
 is_over_rate(struct rpc_udp *u, const struct addr *from)
 {
@@ -208,11 +214,11 @@ log_over_rate(const struct rpc_udp *u, const struct addr *from)
 
 	if (log_permit("udp rate", addr_hash(from)))
 		log_warnx("udp %s: more than %u calls a second, dropped; "
-			  "-o datagrams-per-second raises it",
+			  "-o datagrams-per-second raises the limit",
 		    addr_print(from, text), u->limits.datagrams_per_second);
 }
 
-/* Who asked what; false when it cannot be answered anyway. */
+/* Sets the origin of a call. Returns false if no reply could be sent. */
 static bool
 get_origin(struct rpc_udp *u, struct mmsghdr *mm, struct rpc_origin *origin)
 {
@@ -252,7 +258,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 
 	if (len == 0 || u->out_n == UDP_BATCH ||
 	    len > u->replies_cap - u->replies_len)
-		return; /* lost, as datagrams are: the client asks again */
+		return; /* dropped: the client repeats the call */
 	memcpy(u->replies + u->replies_len, reply, len);
 	enqueue(u, origin, len);
 	if (!udp_flush(u)) {
@@ -261,7 +267,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	}
 }
 
-/* The file threads have no room; a stream would wait, a datagram cannot. */
+/* Logs that a call is dropped because the queue of the file threads is full. */
 static void
 log_busy(const struct addr *from)
 {
@@ -291,7 +297,7 @@ serve_one(struct rpc_udp *u, struct mmsghdr *mm)
 		log_busy(&origin.peer.from);
 }
 
-/* Serves what was received; false when it has to wait for the socket. */
+/* Serves the batch. Returns false if it must wait for the socket. */
 static bool
 serve_batch(struct rpc_udp *u)
 {
@@ -320,7 +326,7 @@ udp_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	}
 	n = recvmmsg(fd, u->in, UDP_BATCH, MSG_DONTWAIT, NULL);
 	if (n <= 0)
-		return; /* nothing, or an error of an earlier reply */
+		return; /* no datagram, or an error of an earlier reply */
 	u->in_n = (unsigned int)n;
 	u->in_next = 0;
 	if (!serve_batch(u)) {
@@ -353,7 +359,7 @@ set_options(struct rpc_udp *u)
 	(void)addr_from_sockaddr(&at, (struct sockaddr *)&ss, len);
 	u->family = ss.ss_family;
 	u->port = at.port;
-	/* On an IPv6 socket too: it may get IPv4 datagrams. */
+	/* Also on an IPv6 socket: it may receive IPv4 datagrams. */
 	if (setsockopt(u->fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) == -1 &&
 	    u->family == AF_INET)
 		fatal("udp socket: IP_PKTINFO");
@@ -361,7 +367,7 @@ set_options(struct rpc_udp *u)
 	    setsockopt(u->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on,
 		sizeof(on)) == -1)
 		fatal("udp socket: IPV6_RECVPKTINFO");
-	/* As much as the administrator allows; less is no error. */
+	/* The kernel limits it to net.core.rmem_max; less is no error. */
 	(void)setsockopt(u->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	(void)setsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }

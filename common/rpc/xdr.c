@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * XDR cursors: RFC 4506. Lengths from the wire are compared with what is left
- * before anything is computed from them. Padding is skipped unseen on input,
- * since real clients send leftovers there, and written as zeros.
+ * XDR cursors: RFC 4506. A length from the wire is checked against the
+ * remaining bytes before it is used. Input padding is skipped without a check,
+ * since clients send random bytes there. Output padding is zero.
  * Runs in: every process that speaks RPC; tests; fuzzers.
  */
 #include "rpc/xdr.h"
@@ -76,7 +76,7 @@ xdr_get_double(struct xdr_in *x)
 	return v;
 }
 
-/* len bytes and their padding; rounding comes after the bound. */
+/* Takes len bytes and their padding. Checks the bound before rounding up. */
 static const uint8_t *
 take_padded(struct xdr_in *x, size_t len)
 {
@@ -185,7 +185,7 @@ xdr_put_fixed(struct xdr_out *x, const void *data, size_t len)
 {
 	uint8_t *at;
 
-	/* Subtract, never add: len may be anything. */
+	/* Subtract, do not add: len may be any number. */
 	if (len > xdr_out_left(x) || xdr_pad(len) > xdr_out_left(x) - len) {
 		x->failed = true;
 		return;
@@ -208,7 +208,7 @@ xdr_put_opaque(struct xdr_out *x, const void *data, size_t len)
 		x->failed = true;
 		return;
 	}
-	/* Data first: it may lie where the length will be written. */
+	/* Move the data first: it may lie where the length is written. */
 	x->len += sizeof(uint32_t);
 	xdr_put_fixed(x, data, len);
 	if (x->failed)

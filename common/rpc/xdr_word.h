@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The words that nearly all of a message is made of, in a header so that a
- * codec becomes a run of stores and not a run of calls. Part of xdr.h.
+ * Reading and writing of single words. In a header, so that a codec compiles to
+ * stores instead of calls. Part of xdr.h.
  * Runs in: every process that speaks RPC; tests; fuzzers.
  */
 #ifndef RPC_XDR_WORD_H
@@ -12,7 +12,7 @@
 
 #include "rpc/xdr.h"
 
-/* The next len bytes, or NULL; len is not padded here. */
+/* Takes len bytes, without padding. Returns NULL if there are fewer. */
 static inline const uint8_t *
 xdr_take(struct xdr_in *x, size_t len)
 {
@@ -60,7 +60,7 @@ xdr_out_left(const struct xdr_out *x)
 	return x->failed ? 0 : x->cap - x->len;
 }
 
-/* Room for len bytes, or NULL. */
+/* Reserves len bytes. Returns NULL if there is no room. */
 static inline uint8_t *
 xdr_reserve(struct xdr_out *x, size_t len)
 {

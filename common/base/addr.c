@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Addresses: see addr.h. Printing an interface uses its number, since asking
- * the kernel for its name needs a socket that a sandboxed role cannot make.
+ * Addresses: see addr.h. An interface is printed by its index. Its name would
+ * need a socket, which a sandboxed role cannot make.
  * Runs in: every process.
  */
 #include <arpa/inet.h>
@@ -137,7 +137,7 @@ addr_parse(struct addr *a, const char *text)
 			port = end + 2;
 	} else if ((end = strchr(copy, ':')) != NULL &&
 	    strchr(end + 1, ':') == NULL) {
-		*end = '\0'; /* one colon only: IPv4 and a port */
+		*end = '\0'; /* one colon: IPv4 and a port */
 		port = end + 1;
 	}
 	if (strchr(host, ':') != NULL) {

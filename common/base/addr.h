@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Internet addresses in one canonical form: an IPv4-mapped IPv6 address is
- * folded to IPv4 when it enters, so no later comparison can be fooled by it.
- * Pure: no lookups, no sockets.
+ * Internet addresses in one canonical form. An IPv4-mapped IPv6 address becomes
+ * IPv4 on input, so no later comparison can miss it. No lookups, no sockets.
  * Runs in: every process.
  */
 #ifndef BASE_ADDR_H
@@ -24,28 +23,33 @@ struct addr {
 
 #define ADDR_STRLEN 80 /* "[fe80::...%interface]:65535" fits */
 
-/* False (addr untouched) for a family we do not know. */
+/* Returns false if the family is not supported; addr is then unchanged. */
 bool addr_from_sockaddr(struct addr *, const struct sockaddr *, socklen_t);
 /*
- * Fills ss for a socket of this family: an IPv4 address becomes v4-mapped when
- * family is AF_INET6. Returns its length.
+ * Fills ss for a socket of this family and returns its length. If family is
+ * AF_INET6, an IPv4 address becomes v4-mapped.
  */
 socklen_t addr_to_sockaddr(const struct addr *, int family,
     struct sockaddr_storage *ss);
-/* "10.0.0.5", "::1", "fe80::1%eth0", "1.2.3.4:99", "[::1]:99"; no names. */
+/*
+ * Parses "10.0.0.5", "::1", "fe80::1%eth0", "1.2.3.4:99", "[::1]:99"; no names.
+ */
 bool addr_parse(struct addr *, const char *text);
-/* "10.0.0.5:912", "[::1]:912", "local"; without ":port" when port is 0. */
+/*
+ * Prints "10.0.0.5:912", "[::1]:912" or "local"; if port is 0, without ":port".
+ */
 const char *addr_print(const struct addr *, char out[ADDR_STRLEN]);
-/* Address and scope equal; port ignored. */
+/* Are address and scope equal? The port is ignored. */
 bool addr_same_host(const struct addr *, const struct addr *);
 bool addr_equal(const struct addr *, const struct addr *);
 bool addr_is_loopback(const struct addr *);
-/* Does host lie in net/plen? Families must agree; scope 0 in net means any. */
+/* Is host in net/plen? The families must be equal; scope 0 in net means any. */
 bool addr_in_prefix(const struct addr *host, const struct addr *net,
     unsigned int plen);
 /*
- * Of address and scope, as addr_same_host() compares. Without a secret: what is
- * found by it is bounded, or forgets one host for another.
+ * Returns a hash of address and scope, without a secret. An attacker can cause
+ * collisions. Use it only for tables of bounded size, or where one host may
+ * displace another.
  */
 uint64_t addr_hash(const struct addr *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The clocks. Everything that is measured or that expires uses the monotonic
- * clock, which no administrator can set back; the wall clock only serves to
- * compare with times of files and to print. The coarse clocks advance with the
- * kernel's tick, every 1 to 10 ms, and are the cheapest to read.
+ * clock, which cannot be set back. The wall clock is only compared with the
+ * times of files, and printed. The coarse clocks advance with the kernel's
+ * tick, every 1 to 10 ms, and are the cheapest to read.
  * Runs in: every process.
  */
 #ifndef BASE_CLOCK_H
@@ -28,7 +28,7 @@ clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-/* Milliseconds, coarse; never 0, which callers use for "no time". */
+/* Milliseconds, coarse. Never 0: callers use 0 for "no time". */
 static inline uint64_t
 clock_coarse_ms(void)
 {
@@ -39,8 +39,10 @@ clock_coarse_ms(void)
 	    1;
 }
 
-/* So many milliseconds from now, for pthread_cond_clockwait(3) and
- * CLOCK_MONOTONIC. */
+/*
+ * Returns the time ms milliseconds from now, for pthread_cond_clockwait(3) with
+ * CLOCK_MONOTONIC.
+ */
 static inline struct timespec
 clock_after(unsigned int ms)
 {
@@ -51,7 +53,7 @@ clock_after(unsigned int ms)
 	return ts;
 }
 
-/* The wall clock, coarse: the one that filesystems stamp files with. */
+/* The wall clock, coarse: filesystems use it for the times of files. */
 static inline struct timespec
 clock_wall(void)
 {

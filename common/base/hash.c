@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * SipHash, which libsodium calls short hash: see base/hash.h.
+ * SipHash, called short hash in libsodium: see base/hash.h.
  * Runs in: every process.
  */
 #include <sodium.h>
@@ -15,7 +15,7 @@ void
 hash_key_random(struct hash_key *key)
 {
 	if (sodium_init() == -1)
-		fatalx("no random numbers");
+		fatalx("the kernel provides no random numbers");
 	randombytes_buf(key->bytes, sizeof(key->bytes));
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hashes, by what a collision would cost.
+ * Three hash functions, chosen by the cost of a collision.
  *
- * hash_bytes() is SipHash. With a random key it is for what a peer chooses: no
- * peer can aim at a bucket. With a constant key it makes numbers that must be
- * the same after a restart.
- * hash_text() is for short words of our own. The number of an export is made
- * with it and is part of every handle: it must never change.
- * hash_mix() spreads a number that no peer chooses, at the cost of two
+ * hash_bytes() is SipHash. A random key is for data that a peer chooses: no
+ * peer can aim at a bucket. A constant key makes values that must stay the same
+ * after a restart.
+ * hash_text() is for short words that no peer chooses. The id of an export is
+ * made with it and is part of every handle: it must never change.
+ * hash_mix() spreads a number that no peer chooses. It costs two
  * multiplications.
  * Runs in: every process.
  */
@@ -20,10 +20,13 @@
 #define HASH_KEY_SIZE 16
 
 struct hash_key {
-	uint8_t bytes[HASH_KEY_SIZE]; /* a constant one: { "tern caller" } */
+	uint8_t bytes[HASH_KEY_SIZE]; /* a constant key: { "tern caller" } */
 };
 
-/* Another key in each process; ends the process without random numbers. */
+/*
+ * Makes a key that differs in each process. Ends the process if there are no
+ * random numbers.
+ */
 void hash_key_random(struct hash_key *);
 uint64_t hash_bytes(const struct hash_key *, const void *, size_t);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The one message pump. Whatever arrives, every descriptor that came with it
- * is either taken by a handler or closed before we return.
+ * Sends, receives and dispatches all messages between processes. A handler
+ * takes each descriptor that a message carries, or it is closed before the
+ * function returns.
  * Runs in: every role of mountd and nfsd.
  */
 #include <sys/socket.h>
@@ -15,13 +16,13 @@
 
 #define IPC_TRIES 3
 
-/* In front of every payload; len guards against a cut message. */
+/* Precedes every payload. len detects a truncated message. */
 struct ipc_header {
 	uint32_t type;
 	uint32_t len;
 };
 
-/* Room for descriptors, aligned as cmsg(3) wants. */
+/* Room for descriptors, aligned as cmsg(3) requires. */
 union ipc_control {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(IPC_FDS_MAX * sizeof(int))];
@@ -34,8 +35,8 @@ ipc_pair(int fd[2])
 }
 
 /*
- * Is it worth another try? The kernel was interrupted, or had no memory just
- * now; the message is whole, on one side of the socket or the other.
+ * Should the call be tried again? The kernel was interrupted, or had no memory.
+ * The message was sent or received completely, or not at all.
  */
 static bool
 passes(unsigned int tries)
@@ -51,7 +52,7 @@ ipc_send(int fd, uint32_t type, const void *data, size_t len, const int *fds,
 	struct ipc_header head = { .type = type, .len = (uint32_t)len };
 	union ipc_control control = { .bytes = { 0 } };
 	char empty = 0;
-	/* writing does not change the payload: sendmsg has no const iovec */
+	/* sendmsg(2) does not change the payload, but iovec has no const */
 	union {
 		const void *in;
 		void *out;
@@ -90,7 +91,10 @@ close_fds(int *fds, size_t n)
 			close(fds[i]);
 }
 
-/* Collects what SCM_RIGHTS carried; the control room bounds the count. */
+/*
+ * Collects the descriptors of SCM_RIGHTS. The size of the control buffer bounds
+ * their number.
+ */
 static size_t
 take_fds(struct msghdr *msg, int fds[IPC_FDS_MAX])
 {
@@ -110,8 +114,9 @@ take_fds(struct msghdr *msg, int fds[IPC_FDS_MAX])
 }
 
 /*
- * One datagram: header and payload. 1 with all filled; 0 at the end; -1 with
- * errno, EBADMSG and *why when it is no message of ours (nothing is left open).
+ * Receives one datagram: header and payload. Returns 1 if all is filled, 0 at
+ * the end, -1 and errno on an error. If the message is invalid, errno is
+ * EBADMSG, *why is set, and no descriptor stays open.
  */
 static int
 receive(int fd, struct ipc_header *head, void *buf, size_t size,
@@ -130,7 +135,7 @@ receive(int fd, struct ipc_header *head, void *buf, size_t size,
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	while (n == -1 && passes(tries++));
 	if (n == -1) {
-		if (errno == EBADMSG) /* is only said of messages */
+		if (errno == EBADMSG) /* reserved for invalid messages */
 			errno = EIO;
 		return -1;
 	}
@@ -153,7 +158,7 @@ receive(int fd, struct ipc_header *head, void *buf, size_t size,
 	return -1;
 }
 
-/* What is wrong with this message, or NULL. */
+/* Returns the error of this message, or NULL. */
 static const char *
 check_row(const struct ipc_table *table, const struct ipc_message *m)
 {

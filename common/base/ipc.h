@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Typed messages, with descriptors, between our own processes over a
- * SOCK_SEQPACKET pair. One row per message: name, size, descriptors, handler.
- * The pump checks type, size and descriptor count before a handler sees
- * anything; a violation means the peer process is hostile: the handler is not
- * called and every received descriptor is closed.
+ * Typed messages with descriptors between the processes of a daemon, over a
+ * SOCK_SEQPACKET pair. Each message has one row: name, size, descriptors,
+ * handler. Type, size and number of descriptors are checked before a handler
+ * runs. A violation means that the peer process is compromised: no handler
+ * runs, and every received descriptor is closed.
  * Runs in: every role of mountd and nfsd.
  */
 #ifndef BASE_IPC_H
@@ -21,9 +21,9 @@
 
 struct ipc_message {
 	uint32_t type;
-	const uint8_t *data; /* borrowed until the handler returns */
+	const uint8_t *data; /* valid until the handler returns */
 	size_t len;
-	int *fds; /* the handler takes one by setting its slot to -1 */
+	int *fds; /* a handler takes one by setting it to -1 */
 	size_t nfds;
 };
 
@@ -35,29 +35,29 @@ struct ipc_row {
 };
 
 struct ipc_table {
-	const struct ipc_row *rows; /* index: message type; no run: not ours */
+	const struct ipc_row *rows; /* by type; no run: not accepted */
 	size_t n;
 };
 
-/* A SOCK_SEQPACKET pair, close-on-exec. 0 or -1. */
+/* Makes a SOCK_SEQPACKET pair, close-on-exec. Returns 0 or -1. */
 int ipc_pair(int fd[2]);
-/* 0, or -1 with errno. Blocks as the socket does. */
+/* Returns 0, or -1 and errno. Blocks if the socket does. */
 int ipc_send(int fd, uint32_t type, const void *data, size_t len,
     const int *fds, size_t nfds);
 /*
- * Runs the row of one message after checking type, size and descriptors. NULL,
- * or what is wrong with it. Descriptors stay the caller's.
+ * Checks type, size and descriptors of a message and runs its row. Returns NULL
+ * or the error. Descriptors still belong to the caller.
  */
 const char *ipc_run(const struct ipc_table *, void *arg, struct ipc_message *);
 /*
- * Receives and runs one message. 1: done; 0: the peer is gone; -1: errno
- * (EAGAIN when the socket is non-blocking, EBADMSG when the peer broke the
- * rules; *why then says how).
+ * Receives and runs one message. Returns 1 if it ran, 0 if the peer has closed
+ * the socket, -1 and errno on an error. EAGAIN: no message on a non-blocking
+ * socket. EBADMSG: the message is invalid; *why says how.
  */
 int ipc_serve(int fd, const struct ipc_table *, void *arg, const char **why);
 /*
- * Receives one message into buf (for synchronous question and answer).
- * Returns its payload length or -1; *type and fds (nfds in/out) are filled.
+ * Receives one message into buf, for a synchronous request. Returns its payload
+ * length or -1. Fills *type and fds (nfds in and out).
  */
 ssize_t ipc_receive(int fd, uint32_t *type, void *buf, size_t size, int *fds,
     size_t *nfds);

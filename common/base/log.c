@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One log for all daemons. Syslog is spoken over a datagram socket opened once
- * and never reopened: libc's syslog(3) would call socket(2) and connect(2)
- * after syslogd restarts, which the sandbox of a role answers with death. A
- * line that cannot be delivered at once is lost; logging never waits.
+ * One log for all daemons. The syslog socket is opened once and never again.
+ * When syslogd restarts, libc's syslog(3) calls socket(2) and connect(2), and
+ * the sandbox kills a role for that. A line that cannot be delivered at once is
+ * dropped; logging never blocks.
  * Runs in: every process.
  */
 #include <sys/socket.h>
@@ -26,8 +26,8 @@
 #include "base/text.h"
 
 #define LOG_LINE_MAX 1024
-#define LOG_KEYS_MAX 256 /* keys remembered by log_permit() */
-#define LOG_KEYS_SET 8 /* places a key may be in */
+#define LOG_KEYS_MAX 256 /* keys of log_permit() */
+#define LOG_KEYS_SET 8 /* slots that a key may use */
 
 static struct {
 	const char *name;
@@ -41,7 +41,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct {
 		uint64_t key;
-		uint64_t until; /* second: quiet until then */
+		uint64_t until; /* second: no line until then */
 	} keys[LOG_KEYS_MAX];
 	uint64_t second;
 	unsigned int lines; /* permitted in this second */
@@ -67,7 +67,7 @@ log_init(const char *name)
 {
 	logger.name = name;
 	logger.journal = stderr_is_journal();
-	tzset(); /* reads the zone file while there is one to be read */
+	tzset(); /* reads the zone file, which the sandbox hides later */
 }
 
 void
@@ -136,7 +136,10 @@ put_prefix(char *out, size_t size, int level)
 	return (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* One line, one system call: lines of several processes do not mix. */
+/*
+ * Writes a line with one system call, so that lines of several processes do not
+ * mix.
+ */
 static void
 write_line(char *line, size_t len)
 {
@@ -245,7 +248,7 @@ log_debug(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The place of key, or the one of its set that is free first. */
+/* Returns the slot of key, or the slot of its set that expires first. */
 static size_t
 slot_of(uint64_t key)
 {
@@ -300,7 +303,7 @@ log_permit(const char *name, uint64_t about)
 	return yes;
 }
 
-/* Bytes of the escaped form. */
+/* Returns the bytes of the escaped form. */
 static size_t
 escaped(unsigned char c)
 {

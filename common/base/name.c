@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names: see name.h. Both conversions walk twice, first to judge and count,
- * then to write, so that a refused name leaves no trace.
+ * Names: see name.h. Both conversions run twice: first to check and count, then
+ * to write. A refused name therefore leaves out unchanged.
  * Runs in: every process that decodes names; tests; fuzzers.
  */
 #include <string.h>
@@ -32,7 +32,10 @@ unit_at(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8;
 }
 
-/* One character of UTF-16LE; the number of bytes it took, 0 for none. */
+/*
+ * Reads one character of UTF-16LE. Returns the bytes it took, or 0 if there is
+ * none.
+ */
 static size_t
 get_utf16(const uint8_t *p, size_t left, uint32_t *c)
 {
@@ -54,7 +57,7 @@ get_utf16(const uint8_t *p, size_t left, uint32_t *c)
 	return 4;
 }
 
-/* Writes c when out is not NULL; the number of bytes. */
+/* Returns the bytes of c in UTF-8. If out is not NULL, writes them. */
 static size_t
 put_utf8(char *out, uint32_t c)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names that mean the same to a person: without case, and whether a character
- * is written in one piece (NFC, as Windows and Linux do) or as letter and mark
- * (NFD, as macOS does). Folds as case-insensitive ext4 and APFS do: by Unicode's
- * full case folding, so that sharp s is "ss". Several marks on one letter are
- * compared in the order they are written. Pure.
+ * Compares names without case and without Unicode form. Windows and Linux write
+ * an accented letter as one character (NFC), macOS as letter and mark (NFD).
+ * Folding is that of case-insensitive ext4 and APFS: Unicode's full case
+ * folding, so sharp s equals "ss". Several marks on one letter are compared in
+ * the order they are written. No allocation, no system call.
  *
- * libutf8proc has the tables. It sees one valid character at a time, never a
- * string, and writes into our array: it parses and allocates nothing.
+ * libutf8proc provides the tables. It receives one valid character at a time,
+ * never a string, and writes into an array of this file. It neither parses nor
+ * allocates.
  * Runs in: nfsd worker, tests.
  */
 #include <string.h>
@@ -17,24 +18,29 @@
 #include "base/name.h"
 #include "base/util.h"
 
-#define PIECES_MAX 8 /* of one character; Unicode needs 4 */
-#define UTF8_MAX   4 /* bytes of one */
-#define ASCII	   0x80u /* characters below are folded here */
-#define NO_CHAR	   0x110000u /* and a byte: beyond what Unicode has */
+#define PIECES_MAX 8 /* code points of a folded character; Unicode needs 4 */
+#define UTF8_MAX   4 /* bytes of a character */
+#define ASCII	   0x80u /* characters below it are folded here */
+#define NO_CHAR	   0x110000u /* plus an invalid byte: above all of Unicode */
 
-/* What is left of a text: pieces still to come of the character just read. */
+/*
+ * A position in a text, with the remaining pieces of the character just read.
+ */
 struct pieces {
 	const char *at;
 	utf8proc_int32_t left[PIECES_MAX];
 	size_t next, n;
 };
 
-/* The next character, never 0; bytes that are no UTF-8 stand for themselves. */
+/*
+ * Returns the next character, never 0. A byte that is not UTF-8 returns NO_CHAR
+ * plus its value.
+ */
 static uint32_t
 next_char(const char **at)
 {
 	const uint8_t *s = (const uint8_t *)*at;
-	/* no character goes on behind the end of a string */
+	/* no character extends past the end of the string */
 	size_t n = strnlen(*at, UTF8_MAX);
 	uint32_t c;
 
@@ -43,7 +49,7 @@ next_char(const char **at)
 	return n == 0 ? NO_CHAR | s[0] : c;
 }
 
-/* The next letter or mark, folded; 0 at the end. */
+/* Returns the next letter or mark, folded; 0 at the end. */
 static uint32_t
 next_piece(struct pieces *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Says what would have been right, not only that it is wrong.
+ * See number.h. An error names the range of valid numbers.
  * Runs in: the first process of each daemon.
  */
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A number on a command line.
+ * Numbers on a command line.
  * Runs in: the first process of each daemon.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
 /*
- * NULL and *out filled, or what is wrong with text, until the next call. A
- * plain decimal number, without suffix.
+ * Reads a decimal number without suffix into *out. Returns NULL, or the error,
+ * which is valid until the next call.
  */
 const char *number_read(const char *text, long long min, long long max,
     long long *out);

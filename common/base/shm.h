@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Memory that the processes of a daemon share: the parent makes it and passes
- * the descriptor, each process maps it. Its size is sealed, since a process
- * that was taken over could otherwise cut it and kill those that read it.
+ * Memory that the processes of a daemon share. The parent makes it and passes
+ * the descriptor; each process maps it. Its size is sealed: a compromised
+ * process could otherwise truncate it, which kills the processes that read it.
  * Runs in: every process.
  */
 #ifndef BASE_SHM_H
@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor of zeroed memory, or -1 with errno. */
+/* Returns a descriptor of zeroed memory, or -1 and errno. */
 int shm_new(size_t);
-/* Maps it, for good; NULL with errno. */
+/*
+ * Maps the memory until the process ends. Returns NULL and errno on an error.
+ */
 void *shm_map(int fd, size_t, bool writable);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Octal escapes, both ways.
+ * Octal escapes: see text.h.
  * Runs in: every process.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small things every file may use: nothing here has state or a home elsewhere.
+ * Small helpers for every file. They have no state.
  * Runs in: every process.
  */
 #ifndef BASE_UTIL_H
@@ -24,7 +24,7 @@ same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Closes a descriptor, unless it is -1, on the way out of a failure. */
+/* Closes a descriptor unless it is -1. Keeps errno, for use after a failure. */
 static inline void
 close_keep_errno(int fd)
 {

@@ -213,7 +213,7 @@ static const struct ipc_table broker_table = { broker_rows,
 	nitems(broker_rows) };
 
 static void
-give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+parent_give_up(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct parent *p = arg;
 
@@ -250,7 +250,7 @@ stop(void *arg)
 		return;
 	p->stopping = true;
 	role_expect_end(p->broker);
-	p->on_patience = evtimer_new(p->base, give_up, p);
+	p->on_patience = evtimer_new(p->base, parent_give_up, p);
 	if (p->on_patience != NULL)
 		(void)event_add(p->on_patience, &patience);
 	if (p->registration != NULL)

@@ -174,7 +174,7 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 }
 
 static void
-serve_list(void *arg, const struct role_list *list)
+worker_serve_list(void *arg, const struct role_list *list)
 {
 	struct worker *w = arg;
 	struct served_exports *x =
@@ -387,11 +387,11 @@ start_serving(struct worker *w)
 
 /* Receives setup, exports and channels. Returns when all have arrived. */
 static void
-learn(struct worker *w)
+worker_learn(struct worker *w)
 {
 	w->incoming.channel = w->role->channel;
 	w->incoming.setup = &w->setup;
-	w->incoming.serve = serve_list;
+	w->incoming.serve = worker_serve_list;
 	w->incoming.arg = w;
 	while (!w->incoming.has_setup)
 		role_exports_receive(&w->incoming, &messages);
@@ -424,7 +424,7 @@ nfsd_worker(struct role *role)
 	struct sandbox box;
 
 	w.role = role;
-	learn(&w);
+	worker_learn(&w);
 	(void)umask(0);
 	w.base = daemon_events();
 	map_memory(&w);

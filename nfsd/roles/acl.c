@@ -31,45 +31,50 @@ in_group(const struct cred *cred, uint32_t gid)
 	return false;
 }
 
-static bool
-list_permits(const struct cred *cred, const struct stat *st, const void *acl,
-    size_t len, unsigned int any)
+/* The rights that the mask leaves to named users and to groups. */
+static unsigned int
+mask_of(const struct posix_acl_xattr_entry *e, size_t n)
 {
-	const struct posix_acl_xattr_header *head = acl;
-	const struct posix_acl_xattr_entry *e;
-	bool member = false, granted = false, other = false;
-	unsigned int mask = any;
-	uint32_t id;
-	size_t i, n;
+	size_t i;
 
-	if (len < sizeof(*head) || len > ACL_MAX ||
-	    le32toh(head->a_version) != POSIX_ACL_XATTR_VERSION)
-		return false;
-	e = (const void *)((const uint8_t *)acl + sizeof(*head));
-	n = (len - sizeof(*head)) / sizeof(*e);
 	for (i = 0; i < n; i++)
 		if (le16toh(e[i].e_tag) == ACL_MASK)
-			mask = le16toh(e[i].e_perm) & any;
-	for (i = 0; i < n; i++) {
-		unsigned int perm = le16toh(e[i].e_perm);
+			return le16toh(e[i].e_perm);
+	return ~0u;
+}
 
-		id = le32toh(e[i].e_id);
+/*
+ * The first entry that is the caller's as a user decides; else the groups of
+ * the caller together; else the entry for others.
+ */
+static bool
+entries_permit(const struct cred *cred, const struct stat *st,
+    const struct posix_acl_xattr_entry *e, size_t n, unsigned int any)
+{
+	bool member = false, granted = false, other = false;
+	unsigned int perm, masked = any & mask_of(e, n);
+	uint32_t gid;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		perm = le16toh(e[i].e_perm);
+		gid = le32toh(e[i].e_id);
 		switch (le16toh(e[i].e_tag)) {
 		case ACL_USER_OBJ:
 			if (st->st_uid == cred->uid)
 				return (perm & any) != 0;
 			break;
 		case ACL_USER:
-			if (id == cred->uid)
-				return (perm & mask) != 0;
+			if (le32toh(e[i].e_id) == cred->uid)
+				return (perm & masked) != 0;
 			break;
 		case ACL_GROUP_OBJ:
-			id = st->st_gid;
+			gid = st->st_gid;
 			/* FALLTHROUGH */
 		case ACL_GROUP:
-			if (in_group(cred, id)) {
+			if (in_group(cred, gid)) {
 				member = true;
-				granted = granted || (perm & mask) != 0;
+				granted = granted || (perm & masked) != 0;
 			}
 			break;
 		case ACL_OTHER:
@@ -78,6 +83,21 @@ list_permits(const struct cred *cred, const struct stat *st, const void *acl,
 		}
 	}
 	return member ? granted : other;
+}
+
+static bool
+list_permits(const struct cred *cred, const struct stat *st, const void *acl,
+    size_t len, unsigned int any)
+{
+	const struct posix_acl_xattr_header *head = acl;
+	const struct posix_acl_xattr_entry *e;
+
+	if (len < sizeof(*head) || len > ACL_MAX ||
+	    le32toh(head->a_version) != POSIX_ACL_XATTR_VERSION)
+		return false;
+	e = (const void *)((const uint8_t *)acl + sizeof(*head));
+	return entries_permit(cred, st, e, (len - sizeof(*head)) / sizeof(*e),
+	    any);
 }
 
 /* The check by mode, for a file without an ACL. */

@@ -4,6 +4,11 @@
  * form of the identity, which both handle kinds lead to. A place knows its
  * directory by index; a directory is not forgotten while something below it is
  * remembered, so a path can always be put together.
+ *
+ * Chains and hand look like those of the worker's descriptor cache, and are not
+ * shared with it. There an entry stays in place while it is held and is found by
+ * two keys; here the array moves when it grows, and what may go depends on the
+ * entries below. What is common is six lines.
  * Runs in: nfsd broker.
  */
 #include <sys/stat.h>

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Cached listings: keys, expiry and bounds.
+ * Listings: streams that go on, and cached ones: keys, expiry and bounds.
  * Runs in: tests.
  */
+#include <dirent.h>
+#include <err.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "door_call.h"
+#include "door_fixture.h"
 #include "nfsd/door/list.h"
 #include "tap.h"
 
@@ -107,6 +112,102 @@ bounds(void)
 	cmp_ok(known, ">", LISTINGS_MAX / 2, "most of the room is used");
 }
 
+/* Until a change of the directory would show in its ctime. */
+static void
+open_settled(struct door_call *c, struct door_obj *dir)
+{
+	for (;;) {
+		if (door_open(&c->ctx, &c->root, DOOR_DIR | DOOR_LIST, dir) !=
+		    NFS_OK)
+			errx(1, "the directory does not open");
+		if (dir->settled)
+			return;
+		door_close(dir);
+		usleep(1000);
+	}
+}
+
+/* Reads some entries of a listing; where it stands then. */
+static uint64_t
+read_some(const struct door_list *list)
+{
+	_Alignas(struct dirent64) uint8_t entries[64];
+
+	if (getdents64(list->fd, entries, sizeof(entries)) <= 0)
+		err(1, "getdents64");
+	return (uint64_t)lseek(list->fd, 0, SEEK_CUR);
+}
+
+/* A listing that goes on gets the stream of the one before. */
+static void
+streams(struct door_call *c)
+{
+	struct door_list list;
+	struct door_obj dir;
+	uint64_t at;
+
+	open_settled(c, &dir);
+	ok(door_list_open(&c->ctx, &dir, 0, &list) == NFS_OK && list.at == 0,
+	    "a listing begins at the start");
+	list.resume = at = read_some(&list);
+	door_list_close(&list);
+	(void)door_list_open(&c->ctx, &dir, at, &list);
+	ok(list.at == at && lseek(list.fd, 0, SEEK_CUR) == (off_t)at,
+	    "the next one goes on where it ended, without a seek");
+	door_list_close(&list);
+	door_close(&dir);
+	fixture_file("more", "", 0644);
+	open_settled(c, &dir);
+	(void)door_list_open(&c->ctx, &dir, at, &list);
+	ok(list.at == 0 && lseek(list.fd, 0, SEEK_CUR) == 0,
+	    "after a change it gets a new stream");
+	door_list_close(&list);
+	door_close(&dir);
+}
+
+static void
+memory(struct door_call *c)
+{
+	const struct door_list_ask ask = { .cookie = 1, .room = 100 };
+	struct door_obj dir;
+	bool eof = false;
+	size_t len = 0;
+
+	open_settled(c, &dir);
+	ok(!door_list_recall(&dir, &ask, buf, &len, &eof), "nothing at first");
+	door_list_remember(&dir, &ask, (const uint8_t *)"abc", 3, true);
+	skip(!dir.export->local_metadata, 1, "a filesystem whose times lie");
+	ok(door_list_recall(&dir, &ask, buf, &len, &eof) && len == 3 && eof,
+	    "what was remembered is recalled");
+	end_skip;
+	fixture_file("one more", "", 0644);
+	ok(!door_list_unchanged(&dir), "a change is seen");
+	door_list_remember(&dir, &ask, (const uint8_t *)"abcd", 4, true);
+	door_close(&dir);
+	open_settled(c, &dir);
+	ok(!door_list_recall(&dir, &ask, buf, &len, &eof),
+	    "and ends what was remembered; nothing new was");
+	dir.settled = false;
+	door_list_remember(&dir, &ask, (const uint8_t *)"abcd", 4, true);
+	ok(!door_list_recall(&dir, &ask, buf, &len, &eof),
+	    "without a settled ctime nothing is remembered");
+	door_close(&dir);
+}
+
+static void
+through_the_door(void)
+{
+	struct door_call c;
+
+	fixture_file("a", "", 0644);
+	fixture_file("b", "", 0644);
+	fixture_file("c", "", 0644);
+	door_call_init(&c, "rw,no_root_squash");
+	streams(&c);
+	memory(&c);
+	door_call_clear(&c);
+}
+
 int
 main(void)
 {
@@ -117,5 +218,6 @@ main(void)
 	bounds();
 	listings_free(all);
 	listings_free(NULL);
+	through_the_door();
 	done_testing();
 }

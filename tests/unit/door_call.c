@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * See door_call.h.
+ * Runs in: tests.
+ */
+#include <arpa/inet.h>
+
+#include <err.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "door_call.h"
+#include "door_fixture.h"
+
+static struct served_exports *
+served(const char *options, bool probe)
+{
+	struct exports *ex =
+	    fixture_exports("%s 127.0.0.0/8(%s)\n", fixture_dir(), options);
+	int root = fixture_fd(O_PATH);
+	struct served_exports *x = served_new(ex, &root, NULL, 0, probe);
+
+	if (x == NULL)
+		errx(1, "exports");
+	return x;
+}
+
+static void
+come_from(struct rpc_peer *peer, const char *address, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_port = htons(port) };
+
+	if (inet_pton(AF_INET, address, &in.sin_addr) != 1 ||
+	    !addr_from_sockaddr(&peer->from, (const struct sockaddr *)&in,
+		sizeof(in)))
+		errx(1, "address");
+}
+
+void
+door_call_init(struct door_call *c, const char *options)
+{
+	struct door_settings settings = { .files = 64,
+		.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH };
+	struct served_exports *x = served(options, true);
+	struct fh_plain plain;
+	struct fh_keys keys;
+
+	memset(c, 0, sizeof(*c));
+	fh_keys_derive(&keys, fixture_key);
+	settings.key = keys.worker;
+	if (fh_fs_root(&x->list[0].fs, x->list[0].root, x->list[0].id, false,
+		&plain) == -1)
+		err(1, "root");
+	fh_seal(&c->root, &plain, x->list[0].path, &keys);
+	c->broker = broker_new(&keys, settings.mode);
+	broker_set_exports(c->broker, x);
+	c->door = door_new(&settings);
+	door_set_exports(c->door, served(options, false));
+	door_set_broker(c->door, 0,
+	    broker_client_new(-1, broker_channel_new(c->broker)));
+	come_from(&c->peer, "127.0.0.1", 700);
+	c->call.peer = &c->peer;
+	c->call.cred.flavor = AUTH_SYS;
+	c->call.may_block = true;
+	c->ctx.call = &c->call;
+	c->ctx.thread = door_thread(c->door, 0);
+}
+
+void
+door_call_clear(struct door_call *c)
+{
+	door_free(c->door);
+	broker_free(c->broker);
+}
+
+enum nfsstat
+door_call_try(struct door_call *c, unsigned int want)
+{
+	struct door_obj obj;
+	enum nfsstat status = door_open(&c->ctx, &c->root, want, &obj);
+
+	if (status == NFS_OK)
+		door_close(&obj);
+	return status;
+}

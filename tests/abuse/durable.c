@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Writes, remembers what was promised, and looks whether it is there, while
- * somebody kills the server again and again:
+ * the test kills the server again and again:
  *
  *	durable address port mountport export seconds
  *

@@ -46,7 +46,7 @@ def connections(sources):
 
 
 def one_message(data):
-    """Everybody sends this and waits."""
+    """Every client sends this and waits."""
     def act(s, prog):
         held = connect(s, prog, 1, 1)
         send_all(held, data)

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 #
-# Whoever is refused because of a limit, the log says once which one it is and
-# what raises it.
+# When a client is refused because of a limit, the log says once which limit it is
+# and what raises it.
 # Runs in: the tests.
 . "${0%/*}/../system/lib.sh"
 private "$@"
 need python3 python3
 need_daemons
 mkdir "$T/elsewhere" "$T/outside"
-ip address add 10.66.0.1/32 dev lo # nobody's rate is limited on 127.0.0.1
+ip address add 10.66.0.1/32 dev lo # rates are not limited on 127.0.0.1
 python3 "$top/tests/abuse/limits.py"

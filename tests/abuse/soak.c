@@ -7,7 +7,7 @@
  *
  * Mounts, works against a model of the server (see nfs_model.h; directory is a
  * local one that gets the same names) and unmounts, again and again, while
- * somebody restarts the daemons. A call without an answer is sent again over a
+ * the test restarts the daemons. A call without an answer is sent again over a
  * new connection. A pause after each call keeps the load gentle. Exit status 0:
  * no answer differed from the model's.
  * Links: nfsd

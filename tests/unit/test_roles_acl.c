@@ -27,7 +27,7 @@
 #define OWNER	    1000u
 #define OWNER_GROUP 2000u
 #define ROUNDS	    400
-#define NO_ID	    UINT32_MAX /* entries that name nobody */
+#define NO_ID	    UINT32_MAX /* entries that name no user */
 
 struct entry {
 	uint16_t tag, perm;

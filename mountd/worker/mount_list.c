@@ -27,7 +27,7 @@ mount_list_new(void)
 }
 
 static void
-remove_at(struct mount_list *l, size_t i)
+remove_mount(struct mount_list *l, size_t i)
 {
 	free(l->entries[i].path);
 	l->n--;
@@ -41,14 +41,15 @@ mount_list_free(struct mount_list *l)
 	if (l == NULL)
 		return;
 	while (l->n > 0)
-		remove_at(l, l->n - 1);
+		remove_mount(l, l->n - 1);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
 
 /* Returns the index of an entry, or n. */
 static size_t
-find(const struct mount_list *l, const struct addr *host, const char *path)
+find_mount(const struct mount_list *l, const struct addr *host,
+    const char *path)
 {
 	size_t i;
 
@@ -82,9 +83,9 @@ make_room(struct mount_list *l, const struct addr *host)
 	size_t oldest = 0;
 
 	if (count(l, host, &oldest) >= MOUNT_LIST_HOST_MAX)
-		remove_at(l, oldest);
+		remove_mount(l, oldest);
 	else if (l->n == MOUNT_LIST_MAX)
-		remove_at(l, 0);
+		remove_mount(l, 0);
 	else
 		return false;
 	return true;
@@ -102,7 +103,7 @@ mount_list_add(struct mount_list *l, const struct addr *host, const char *path,
 		return false;
 	e.host.port = 0;
 	pthread_mutex_lock(&l->lock);
-	is_new = find(l, host, path) == l->n;
+	is_new = find_mount(l, host, path) == l->n;
 	if (is_new) {
 		*evicted = make_room(l, host);
 		l->entries[l->n++] = e;
@@ -121,10 +122,10 @@ mount_list_remove(struct mount_list *l, const struct addr *host,
 	bool found;
 
 	pthread_mutex_lock(&l->lock);
-	i = find(l, host, path);
+	i = find_mount(l, host, path);
 	found = i < l->n;
 	if (found)
-		remove_at(l, i);
+		remove_mount(l, i);
 	pthread_mutex_unlock(&l->lock);
 	return found;
 }
@@ -139,7 +140,7 @@ mount_list_remove_all(struct mount_list *l, const struct addr *host)
 	before = l->n;
 	while (i < l->n) {
 		if (addr_same_host(&l->entries[i].host, host))
-			remove_at(l, i);
+			remove_mount(l, i);
 		else
 			i++;
 	}

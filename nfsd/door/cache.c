@@ -221,7 +221,7 @@ take_free(struct cache *c, struct closing *closing)
 
 /* With the lock held. */
 static struct cache_entry *
-find(struct cache *c, const struct fh *fh)
+find_handle(struct cache *c, const struct fh *fh)
 {
 	uint32_t i = *chain_fh(c, fh);
 
@@ -254,7 +254,7 @@ cache_find(struct cache *c, const struct fh *fh, uint32_t generation)
 	struct cache_entry *e;
 
 	pthread_mutex_lock(&c->lock);
-	e = find(c, fh);
+	e = find_handle(c, fh);
 	if (e != NULL && e->generation != generation) {
 		drop(c, e, &closing);
 		e = NULL;
@@ -322,7 +322,7 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 	struct cache_entry *e;
 
 	pthread_mutex_lock(&c->lock);
-	e = find(c, fh);
+	e = find_handle(c, fh);
 	/* A handle that encodes a path may mean another file now. */
 	if (e != NULL && (e->ino != st->st_ino || e->dev != st->st_dev)) {
 		drop(c, e, &gone);

@@ -94,8 +94,8 @@ place_of(struct handle_cache *n, dev_t dev, ino_t ino)
 
 /* The entry of a file, or NULL; the lock is held. */
 static struct note *
-find(struct handle_cache *n, uint32_t generation, uint16_t export_id, dev_t dev,
-    ino_t ino)
+find_note(struct handle_cache *n, uint32_t generation, uint16_t export_id,
+    dev_t dev, ino_t ino)
 {
 	struct note *note = place_of(n, dev, ino);
 	size_t i;
@@ -137,7 +137,7 @@ handle_cache_find(struct handle_cache *n, uint32_t generation,
 
 	pthread_mutex_lock(&n->lock);
 	if (n->list != NULL)
-		note = find(n, generation, export_id, dev, ino);
+		note = find_note(n, generation, export_id, dev, ino);
 	found = note != NULL && note->born == ns_of(born);
 	if (found) {
 		*fh = note->fh;
@@ -167,7 +167,7 @@ handle_cache_add(struct handle_cache *n, uint32_t generation, dev_t dev,
 	if (n->list == NULL)
 		n->list = make_list(n);
 	if (n->list != NULL) {
-		note = find(n, generation, fh_export_id(fh), dev, ino);
+		note = find_note(n, generation, fh_export_id(fh), dev, ino);
 		if (note == NULL)
 			note = place_for(n, generation, dev, ino);
 		note->dev = dev;

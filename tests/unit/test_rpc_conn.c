@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "stub.h"
 #include "tap.h"
@@ -160,8 +161,6 @@ test_connections(void)
 	    "the host's longest idle connection is closed for it");
 	for (i = 1; i < 7; i++)
 		(void)send(fds[i], "\x80", 1, 0);
-	for (i = 1, alive = 0; i < 7; i++)
-		alive += stub_connections(&s) == 6;
 	close(fds[0]);
 	fds[0] = stub_tcp(&s);
 	ok(is_closed(fds[0]), "the new connection is refused if none is idle");
@@ -401,7 +400,7 @@ static void
 test_descriptors(void)
 {
 	struct stub_server s = { .limits = rpc_limits_default };
-	struct rusage before, after;
+	uint64_t before;
 	int idle, fd, late;
 
 	stub_start(&s);
@@ -418,13 +417,11 @@ test_descriptors(void)
 	late = stub_tcp(&s);
 	ok(is_closed(late), "the new connection is refused if none is idle");
 	close(late);
-	getrusage(RUSAGE_SELF, &before);
+	before = clock_ms();
 	atomic_store(&accepts_fail, 4);
 	late = stub_tcp(&s);
 	ok(is_alive(late), "accept is tried again after a pause");
-	getrusage(RUSAGE_SELF, &after);
-	cmp_ok(after.ru_utime.tv_sec - before.ru_utime.tv_sec, "<=", 1,
-	    "the loop does not spin meanwhile");
+	ok(clock_ms() - before >= 100, "the loop pauses between two tries");
 	close(idle);
 	close(fd);
 	close(late);

@@ -73,6 +73,7 @@ struct nfsd {
 	bool print_stats; /* -S */
 };
 
+/* parent/parent.c, worker/worker.c and broker/role.c. */
 int nfsd_parent(struct nfsd *);
 int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);

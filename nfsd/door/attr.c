@@ -72,7 +72,7 @@ door_attr(const struct door_obj *obj, const struct served_export *e,
 }
 
 static uint64_t
-choose(void)
+choose_verifier(void)
 {
 	uint64_t fresh;
 
@@ -96,7 +96,7 @@ door_write_verifier(const struct call_ctx *ctx)
 
 	if (now != 0)
 		return now;
-	fresh = choose();
+	fresh = choose_verifier();
 	/* The first worker to choose wins; all tell the same number. */
 	return atomic_compare_exchange_strong(verifier, &now, fresh) ? fresh :
 								       now;
@@ -105,5 +105,5 @@ door_write_verifier(const struct call_ctx *ctx)
 void
 door_writeback_failed(const struct call_ctx *ctx)
 {
-	atomic_store(ctx->thread->door->verifier, choose());
+	atomic_store(ctx->thread->door->verifier, choose_verifier());
 }

@@ -285,7 +285,7 @@ set_fd(struct cache *c, struct cache_entry *e, int fd, enum cache_slot slot,
 
 /* From free to live. */
 static struct cache_entry *
-make(struct cache *c, const struct fh *fh, const struct stat *st, int fd,
+cache_make(struct cache *c, const struct fh *fh, const struct stat *st, int fd,
     struct closing *closing)
 {
 	uint32_t i = take_free(c, closing), *link;
@@ -329,7 +329,7 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 		e = NULL;
 	}
 	if (e == NULL)
-		e = make(c, fh, st, fd, &closing);
+		e = cache_make(c, fh, st, fd, &closing);
 	if (e == NULL)
 		closing.fds[closing.n++] = fd;
 	else {

@@ -40,7 +40,7 @@ cache_dir_change(struct cache_dir *d, const struct timespec *ctime,
 
 /* Which stream to lend; CACHE_STREAMS: a new one. */
 static size_t
-choose(const struct cache_dir *d, uint64_t want)
+choose_stream(const struct cache_dir *d, uint64_t want)
 {
 	size_t i, open = 0, any = CACHE_STREAMS, done = CACHE_STREAMS;
 
@@ -62,7 +62,7 @@ choose(const struct cache_dir *d, uint64_t want)
 int
 cache_dir_lend(struct cache_dir *d, uint64_t want, uint64_t *at)
 {
-	size_t i = choose(d, want);
+	size_t i = choose_stream(d, want);
 	int fd;
 
 	d->lent++;

@@ -45,20 +45,20 @@ struct door_obj {
 };
 
 /*
- * On NFS_OK the thread acts as the caller until the next door_open. NFS_DEFERRED
- * (call->deferred is set): the call would block; the dispatcher runs it again.
+ * door.c. On NFS_OK the thread acts as the caller until the next door_open().
+ * NFS_DEFERRED: the call would block, the dispatcher runs it again.
  */
 enum nfsstat door_open(struct call_ctx *, const struct fh *, unsigned int want,
     struct door_obj *);
 /* Accepts a zeroed object. */
 void door_close(struct door_obj *);
-/* openat(2) as the caller. At the limit of descriptors it evicts cached files. */
+/* ask.c. openat(2) as the caller; evicts files if descriptors ran out. */
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
 /*
- * Called before an operation blocks. On the event loop it marks the call as
- * deferred and returns true: the operation returns at once, with nothing
- * changed, and runs again on a file thread, where this returns false.
+ * latency.c. Called before an operation blocks. On the event loop it marks the
+ * call as deferred and returns true: the operation returns at once, with
+ * nothing changed, and runs again on a file thread, where this returns false.
  */
 bool door_must_defer(struct call_ctx *);
 
@@ -70,9 +70,9 @@ struct door_found {
 };
 
 /*
- * What the name in dir leads to (never "." or "..", nor with "/"). Follows
- * nothing; enters another filesystem only if that is an export which this
- * client may use.
+ * lookup.c. What the name in dir leads to (never "." or "..", nor with "/").
+ * Follows nothing; enters another filesystem only if that is an export which
+ * this client may use.
  */
 enum nfsstat door_lookup(struct call_ctx *, const struct door_obj *dir,
     const char *name, struct door_found *);
@@ -117,8 +117,13 @@ enum nfsstat door_link(struct call_ctx *, const struct door_obj *file,
  */
 void door_moved(struct call_ctx *, const struct door_obj *dir,
     const char *name);
+/*
+ * A name of a file was removed that had these attributes before. If it was the
+ * last name, cached descriptors must go: they keep its blocks on the disk.
+ */
+void door_forget(struct call_ctx *, const struct stat *gone);
 
-/* The current attributes of an object. */
+/* attr.c. The current attributes of an object. */
 enum nfsstat door_stat(struct door_obj *, struct stat *);
 /*
  * The attributes that this client of the object sees, of something in an
@@ -127,23 +132,18 @@ enum nfsstat door_stat(struct door_obj *, struct stat *);
 void door_attr(const struct door_obj *, const struct served_export *,
     const struct stat *, struct nfs_attr *);
 uint64_t door_fileid(const struct door_obj *, ino_t);
-/* Which of R_OK, W_OK, X_OK the kernel grants the caller on the object. */
-int door_access(struct call_ctx *, const struct door_obj *, int mode);
-/* Did the caller come as unsquashed root? */
-bool door_is_root(const struct call_ctx *);
-/* May the caller make device nodes? (unsquashed root, if configured) */
-bool door_may_mknod(const struct call_ctx *);
-/* The caller's user after squashing. */
-uint32_t door_uid(const struct call_ctx *);
-/*
- * A name of a file was removed that had these attributes before. If it was the
- * last name, cached descriptors must go: they keep its blocks on the disk.
- */
-void door_forget(struct call_ctx *, const struct stat *gone);
-
-/* Same verifier for WRITE and COMMIT; changes at start and after a failed
- * write-back. */
+/* The verifier of WRITE and COMMIT; changes after a failed write-back. */
 uint64_t door_write_verifier(const struct call_ctx *);
 void door_writeback_failed(const struct call_ctx *);
 
+/*
+ * rights.c. Which of R_OK, W_OK, X_OK the kernel grants the caller on the
+ * object.
+ */
+int door_access(struct call_ctx *, const struct door_obj *, int mode);
+
+/* identity.c. Is the caller unsquashed root? */
+bool door_is_root(const struct call_ctx *);
+/* May the caller make device nodes? (unsquashed root, if configured) */
+bool door_may_mknod(const struct call_ctx *);
 #endif

@@ -35,9 +35,3 @@ door_may_mknod(const struct call_ctx *ctx)
 {
 	return door_is_root(ctx) && ctx->thread->door->mknod;
 }
-
-uint32_t
-door_uid(const struct call_ctx *ctx)
-{
-	return ctx->uid;
-}

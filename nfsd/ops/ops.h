@@ -30,26 +30,32 @@ struct ops_scratch {
  * Each operation fills res->status. Also on an error, it fills the weak cache
  * data that it knows. The umask of the process must be 0.
  */
+/* ops_attr.c */
 void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
+/* ops_name.c */
 void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_rmdir(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_rename(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_link(struct call_ctx *, const struct call_args *, struct call_res *);
+/* ops_make.c */
 void op_create(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_mkdir(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_mknod(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_symlink(struct call_ctx *, const struct call_args *, struct call_res *);
+/* ops_io.c */
 void op_read(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_write(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_commit(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_readlink(struct call_ctx *, const struct call_args *,
     struct call_res *);
+/* ops_dir.c */
 void op_readdir(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_readdirplus(struct call_ctx *, const struct call_args *,
     struct call_res *);
+/* ops_fsys.c */
 void op_fsstat(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_fsinfo(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_pathconf(struct call_ctx *, const struct call_args *,

@@ -153,7 +153,7 @@ change(struct call_ctx *ctx, struct door_obj *obj, const struct nfs_sattr *s)
 
 /* Returns NFS_OK if the attributes may be set, else the error. */
 static enum nfsstat
-check(const struct call_ctx *ctx, const struct nfs_setattr *a,
+check_setattr(const struct call_ctx *ctx, const struct nfs_setattr *a,
     const struct stat *st)
 {
 	uint64_t size =
@@ -201,7 +201,7 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	res->status = ops_open_change(ctx, &a->object, want, &obj, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
-	res->status = check(ctx, a, &obj.st);
+	res->status = check_setattr(ctx, a, &obj.st);
 	if (res->status == NFS_OK)
 		res->status = reopen(ctx, a, &obj);
 	if (res->status == NFS_OK)

@@ -15,7 +15,7 @@
 
 /* Opens the object and sets its attributes and the facts of its filesystem. */
 static enum nfsstat
-ask(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
+ask_statfs(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
     struct statfs *f)
 {
 	enum nfsstat status;
@@ -49,7 +49,7 @@ op_fsstat(struct call_ctx *ctx, const struct call_args *args,
 	struct statfs f;
 	uint64_t block;
 
-	res->status = ask(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
 	if (res->status != NFS_OK)
 		return;
 	block = f.f_frsize > 0 ? (uint64_t)f.f_frsize : 512;
@@ -70,7 +70,7 @@ op_fsinfo(struct call_ctx *ctx, const struct call_args *args,
 	const struct fstype *type;
 	struct statfs f;
 
-	res->status = ask(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
 	if (res->status != NFS_OK)
 		return;
 	type = fstype_find((uint32_t)f.f_type);
@@ -97,7 +97,7 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
 	const struct fstype *type;
 	struct statfs f;
 
-	res->status = ask(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
 	if (res->status != NFS_OK)
 		return;
 	type = fstype_find((uint32_t)f.f_type);

@@ -25,7 +25,7 @@
 #define MINOR_MAX 0xfffffu
 
 static enum nfsstat
-check(const struct call_ctx *ctx, const struct nfs_make *a)
+check_make(const struct call_ctx *ctx, const struct nfs_make *a)
 {
 	if (a->at.name.fault != NFS_OK)
 		return a->at.name.fault;
@@ -306,7 +306,7 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 	    ops_open_change(ctx, &a->at.dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
-	res->status = check(ctx, a);
+	res->status = check_make(ctx, a);
 	if (res->status == NFS_OK)
 		res->status = maker(ctx, &dir, a, res);
 	/*

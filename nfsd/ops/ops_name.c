@@ -103,7 +103,7 @@ op_lookup(struct call_ctx *ctx, const struct call_args *args,
 
 /* Returns the stat of a name for door_forget(); st_mode 0 if there is none. */
 static struct stat
-stat_name(const struct door_obj *dir, const struct nfs_name *name)
+stat_entry(const struct door_obj *dir, const struct nfs_name *name)
 {
 	struct stat st = { .st_mode = 0 };
 
@@ -112,14 +112,14 @@ stat_name(const struct door_obj *dir, const struct nfs_name *name)
 }
 
 static enum nfsstat
-remove_at(struct call_ctx *ctx, const struct door_obj *dir,
+remove_entry(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_name *name, int flags)
 {
 	struct stat gone;
 
 	if (name->fault != NFS_OK)
 		return name->fault;
-	gone = stat_name(dir, name);
+	gone = stat_entry(dir, name);
 	if (unlinkat(dir->fd, name->str, flags) == -1)
 		return nfs_status(errno);
 	if (gone.st_mode != 0)
@@ -140,7 +140,7 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 	if (nfs_name_is_dots(&at->name))
 		res->status = dots;
 	else
-		res->status = remove_at(ctx, &dir, &at->name, flags);
+		res->status = remove_entry(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
 	door_close(&dir);
 }
@@ -178,12 +178,12 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 		return NFSERR_INVAL;
 	if (from->export != to->export)
 		return NFSERR_XDEV;
-	gone = stat_name(to, new);
+	gone = stat_entry(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
 	door_moved(ctx, to, new->str);
 	/* Onto another name of itself nothing is done and nothing is gone. */
-	if (gone.st_mode != 0 && stat_name(to, new).st_ino != gone.st_ino)
+	if (gone.st_mode != 0 && stat_entry(to, new).st_ino != gone.st_ino)
 		door_forget(ctx, &gone);
 	return NFS_OK;
 }
@@ -224,7 +224,7 @@ linkable(struct call_ctx *ctx, const struct door_obj *file,
 	if (S_ISDIR(file->st.st_mode))
 		return NFSERR_ISDIR;
 	/* The rule of protected_hardlinks (proc(5)), also if it is off. */
-	if (S_ISREG(file->st.st_mode) && file->st.st_uid != door_uid(ctx) &&
+	if (S_ISREG(file->st.st_mode) && file->st.st_uid != ctx->uid &&
 	    door_access(ctx, file, R_OK) == 0)
 		return NFSERR_ACCES;
 	return NFS_OK;

@@ -37,8 +37,8 @@ void ops_post_found(struct nfs_post *, const struct door_obj *dir,
 void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
 
 /*
- * Returns the permission bits that a new mode may have. On files other than
- * directories, only an unsquashed root sets set-id bits.
+ * ops_attr.c. Returns the permission bits that a new mode may have. On files
+ * other than directories, only an unsquashed root sets set-id bits.
  */
 mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
 /*
@@ -48,13 +48,17 @@ mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
 enum nfsstat ops_apply_new(const struct call_ctx *, int fd,
     const struct nfs_sattr *, mode_t type);
 
-/* Returns the bytes of data that one READ or WRITE of this call can carry. */
+/*
+ * ops_util.c. Returns the bytes of data that one READ or WRITE of this call can
+ * carry.
+ */
 uint32_t ops_read_max(const struct call_ctx *);
 uint32_t ops_write_max(const struct call_ctx *);
 
 /*
- * Searches the directory open at fd for a name that is equal without case and
- * Unicode form (name_same_folded()). Returns it in the scratch memory, or NULL.
+ * ops_dir.c. Searches the directory open at fd for a name that is equal without
+ * case and Unicode form (name_same_folded()). Returns it in the scratch memory,
+ * or NULL.
  */
 const char *ops_dir_find_folded(const struct call_ctx *, int fd,
     const char *name);

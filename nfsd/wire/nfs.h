@@ -214,16 +214,16 @@ struct rpc_prog;
 extern const struct rpc_prog nfs_program;
 
 /*
- * Checks a name from the wire, sent for directory dir, and converts it to the
- * server's encoding.
+ * nfs_name.c. Checks a name from the wire, sent for directory dir, and converts
+ * it to the server's encoding.
  */
 void nfs_name_set(struct nfs_name *, struct slice, const struct fh *dir);
 /* Is it "." or ".."? Such entries cannot be made or removed. */
 bool nfs_name_is_dots(const struct nfs_name *);
 
 /*
- * Returns the seconds for the wire. A time that does not fit 32 bits becomes
- * the nearest one that does.
+ * nfs_status.c. Returns the seconds for the wire. A time that does not fit 32
+ * bits becomes the nearest one that does.
  */
 uint32_t nfs_seconds(const struct timespec *);
 /* Returns the status for an errno; NFSERR_IO for an unknown one. */

@@ -19,9 +19,9 @@ door_set_exports(struct door *door, struct served_exports *x)
 }
 
 const struct served_exports *
-door_exports(struct door_thread *t)
+door_exports(struct door_thread *t, bool pinned)
 {
-	if (active_hold(&t->door->active, &t->held, door_count(t) > 0)) {
+	if (active_hold(&t->door->active, &t->held, pinned)) {
 		t->export = NULL;
 		memset(t->peers, 0, sizeof(t->peers));
 	}
@@ -35,7 +35,7 @@ release_exports(struct door_thread *t, uint64_t now_ns)
 	uint64_t used_ns =
 	    atomic_load_explicit(&t->used_ns, memory_order_relaxed);
 
-	if (door_count(t) != 0 || now_ns - used_ns <= IDLE_NS ||
+	if (atomic_load(&t->open) != 0 || now_ns - used_ns <= IDLE_NS ||
 	    !active_release(&t->door->active, &t->held))
 		return;
 	/* A file thread clears its own in door_exports(). */

@@ -175,12 +175,6 @@ call_ns(const struct rpc_call *call)
 	return call->may_block ? clock_ns() : call->started_ns;
 }
 
-static void
-set_count(struct door_thread *t, unsigned int n)
-{
-	atomic_store_explicit(&t->open, n, memory_order_relaxed);
-}
-
 enum nfsstat
 door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     struct door_obj *obj)
@@ -188,6 +182,7 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	struct door_thread *t = ctx->thread;
 	struct fh normal = *fh;
 	const struct served_exports *x;
+	unsigned int others = door_count(t);
 	enum nfsstat status;
 
 	memset(obj, 0, sizeof(*obj));
@@ -196,8 +191,12 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	atomic_store_explicit(&t->used_ns, call_ns(ctx->call),
 	    memory_order_relaxed);
 	fh_normalize(&normal);
-	x = door_exports(t);
-	set_count(t, door_count(t) + 1);
+	/*
+	 * Counted first: door_release_idle() sees it, or this thread sees that
+	 * its list is stale. So it never works with a list that was released.
+	 */
+	atomic_store(&t->open, others + 1);
+	x = door_exports(t, others > 0);
 	status = take_steps(ctx, x, &normal, want, obj);
 	if (status != NFS_OK)
 		door_close(obj);
@@ -213,7 +212,8 @@ door_close(struct door_obj *obj)
 		return;
 	if (obj->entry != NULL)
 		cache_release(t->door->cache, obj->entry);
-	set_count(t, door_count(t) - 1);
+	atomic_store_explicit(&t->open, door_count(t) - 1,
+	    memory_order_release);
 	obj->thread = NULL;
 	obj->entry = NULL;
 	obj->fd = -1;

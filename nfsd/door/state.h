@@ -70,9 +70,11 @@ door_count(const struct door_thread *t)
 	return atomic_load_explicit(&t->open, memory_order_relaxed);
 }
 
-/* client.c. The exports for this call: those of its other objects, else the
- * active ones. */
-const struct served_exports *door_exports(struct door_thread *);
+/*
+ * client.c. The exports for this call: those of its other objects (pinned), else
+ * the active ones. The object must be counted already.
+ */
+const struct served_exports *door_exports(struct door_thread *, bool pinned);
 /* The client's row if it may use the export from this port, else NULL. */
 const struct export_client *door_client(struct door_thread *,
     const struct served_export *, bool utf16, const struct rpc_peer *);

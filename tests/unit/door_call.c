@@ -13,6 +13,7 @@
 #include "door_call.h"
 #include "door_fixture.h"
 
+/* probe: for the broker. */
 static struct served_exports *
 served(const char *options, bool probe)
 {
@@ -42,10 +43,12 @@ void
 door_call_init(struct door_call *c, const char *options)
 {
 	struct door_settings settings = { .files = 64,
+		.threads = 1,
 		.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH };
 	struct served_exports *x = served(options, true);
 	struct fh_plain plain;
 	struct fh_keys keys;
+	unsigned int i;
 
 	memset(c, 0, sizeof(*c));
 	fh_keys_derive(&keys, fixture_key);
@@ -58,14 +61,21 @@ door_call_init(struct door_call *c, const char *options)
 	broker_set_exports(c->broker, x);
 	c->door = door_new(&settings);
 	door_set_exports(c->door, served(options, false));
-	door_set_broker(c->door, 0,
-	    broker_client_new(-1, broker_channel_new(c->broker)));
+	for (i = 0; i < 2; i++)
+		door_set_broker(c->door, i,
+		    broker_client_new(-1, broker_channel_new(c->broker)));
 	come_from(&c->peer, "127.0.0.1", 700);
 	c->call.peer = &c->peer;
 	c->call.cred.flavor = AUTH_SYS;
 	c->call.may_block = true;
 	c->ctx.call = &c->call;
 	c->ctx.thread = door_thread(c->door, 0);
+}
+
+void
+door_call_reload(struct door_call *c, const char *options)
+{
+	door_set_exports(c->door, served(options, false));
 }
 
 void

@@ -13,21 +13,24 @@
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
 
-/* Opens the object and sets its attributes and the facts of its filesystem. */
+/*
+ * Opens the object and sets its attributes and the facts of its filesystem. On
+ * NFS_OK it stays open: ctx->options are those of an open object.
+ */
 static enum nfsstat
 ask_statfs(struct call_ctx *ctx, const struct fh *fh, struct nfs_post *post,
-    struct statfs *f)
+    struct statfs *f, struct door_obj *obj)
 {
 	enum nfsstat status;
-	struct door_obj obj;
 
-	status = door_open(ctx, fh, 0, &obj);
+	status = door_open(ctx, fh, 0, obj);
 	if (status != NFS_OK)
 		return status;
-	ops_post(post, &obj, &obj.st);
-	if (fstatfs(obj.fd, f) == -1)
-		status = nfs_status(errno);
-	door_close(&obj);
+	ops_post(post, obj, &obj->st);
+	if (fstatfs(obj->fd, f) == 0)
+		return NFS_OK;
+	status = nfs_status(errno);
+	door_close(obj);
 	return status;
 }
 
@@ -46,10 +49,11 @@ op_fsstat(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	struct nfs_fsstat *out = &res->fsstat;
+	struct door_obj obj;
 	struct statfs f;
 	uint64_t block;
 
-	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f, &obj);
 	if (res->status != NFS_OK)
 		return;
 	block = f.f_frsize > 0 ? (uint64_t)f.f_frsize : 512;
@@ -60,6 +64,7 @@ op_fsstat(struct call_ctx *ctx, const struct call_args *args,
 	out->tfiles = f.f_files;
 	out->ffiles = at_most(f.f_ffree, f.f_files);
 	out->afiles = out->ffiles;
+	door_close(&obj);
 }
 
 void
@@ -68,9 +73,10 @@ op_fsinfo(struct call_ctx *ctx, const struct call_args *args,
 {
 	struct nfs_fsinfo *out = &res->fsinfo;
 	const struct fstype *type;
+	struct door_obj obj;
 	struct statfs f;
 
-	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f, &obj);
 	if (res->status != NFS_OK)
 		return;
 	type = fstype_find((uint32_t)f.f_type);
@@ -87,6 +93,7 @@ op_fsinfo(struct call_ctx *ctx, const struct call_args *args,
 	out->properties = FSF3_HOMOGENEOUS | FSF3_CANSETTIME;
 	if ((type->traits & FSTYPE_NO_LINKS) == 0)
 		out->properties |= FSF3_LINK | FSF3_SYMLINK;
+	door_close(&obj);
 }
 
 void
@@ -95,9 +102,10 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
 {
 	struct nfs_pathconf *out = &res->pathconf;
 	const struct fstype *type;
+	struct door_obj obj;
 	struct statfs f;
 
-	res->status = ask_statfs(ctx, &args->object, &res->post, &f);
+	res->status = ask_statfs(ctx, &args->object, &res->post, &f, &obj);
 	if (res->status != NFS_OK)
 		return;
 	type = fstype_find((uint32_t)f.f_type);
@@ -110,4 +118,5 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
 	out->case_insensitive =
 	    (type->traits & FSTYPE_CASE_FOLDS) != 0 || ctx->options->fold;
 	out->case_preserving = true;
+	door_close(&obj);
 }

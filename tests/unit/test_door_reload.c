@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "door_call.h"
+#include "nfsd/ops/ops.h"
+#include "nfsd/ops/ops_util.h"
 #include "tap.h"
 
 #define OPTIONS "rw,no_root_squash,readsize=4096"
@@ -33,6 +35,18 @@ try_open(struct call_ctx *ctx)
 		return false;
 	door_close(&obj);
 	return true;
+}
+
+static bool
+try_fsinfo(struct call_ctx *ctx)
+{
+	static struct call_args args;
+	static struct call_res res;
+
+	args.object = c.root;
+	memset(&res, 0, sizeof(res));
+	op_fsinfo(ctx, &args, &res);
+	return res.status == NFS_OK && res.fsinfo.rtmax == 4096;
 }
 
 static void *
@@ -82,5 +96,6 @@ int
 main(void)
 {
 	reload_during(try_open, "open");
+	reload_during(try_fsinfo, "fsinfo");
 	done_testing();
 }

@@ -7,8 +7,8 @@
  * after a restart.
  * hash_text() is for short words that no peer chooses. The id of an export is
  * made with it and is part of every handle: it must never change.
- * hash_mix() spreads a number that no peer chooses. It costs two
- * multiplications.
+ * hash_mix() spreads a number where a collision costs little: a peer that aims at
+ * a bucket slows down a bounded search. It costs two multiplications.
  * Runs in: every process.
  */
 #ifndef BASE_HASH_H

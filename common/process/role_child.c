@@ -24,8 +24,8 @@
 #include "process/role.h"
 #include "process/role_exec.h"
 
-#define ROLE_MESSAGES 64 /* handled before the event loop runs others */
-#define ROLE_SEND_MS  1000
+#define MESSAGES_AT_ONCE 64 /* handled before the event loop runs others */
+#define ROLE_SEND_MS	 1000
 
 struct role_child {
 	struct event_base *base;
@@ -144,7 +144,7 @@ run_message(evutil_socket_t fd, short what UNUSED, void *arg)
 	const char *why = NULL;
 	int i, r;
 
-	for (i = 0; i < ROLE_MESSAGES && c->channel != -1; i++) {
+	for (i = 0; i < MESSAGES_AT_ONCE && c->channel != -1; i++) {
 		r = ipc_serve((int)fd, c->spec->messages, c, &why);
 		if (r == 1)
 			continue;
@@ -322,7 +322,8 @@ role_becomes(struct role_child *c, uid_t uid)
 void
 role_restart(struct role_child *c, const char *why)
 {
-	if (c->pid == 0)
+	/* A killed role may have more messages queued: one line is enough. */
+	if (c->pid == 0 || c->killed)
 		return;
 	log_warnx("%s: killing pid %d and starting another: %s", c->spec->name,
 	    (int)c->pid, why);

@@ -19,9 +19,9 @@
  */
 static enum nfsstat
 check_handle(struct call_ctx *ctx, const struct served_exports *x,
-    const struct fh *fh, struct door_obj *obj)
+    const struct fh *fh, struct door_obj *obj, struct served_export **found)
 {
-	struct door_thread *t = ctx->thread;
+	const struct door_thread *t = ctx->thread;
 	struct served_export *e;
 	struct fh_plain plain;
 
@@ -29,7 +29,7 @@ check_handle(struct call_ctx *ctx, const struct served_exports *x,
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
 	ctx->call->queue = e->id;
-	obj->export = t->export = e;
+	obj->export = *found = e;
 	obj->entry = cache_find(t->door->cache, fh, t->held.generation);
 	if (obj->entry == NULL &&
 	    !fh_check_worker(fh, e->path, &t->door->key, &plain))
@@ -148,14 +148,17 @@ static enum nfsstat
 take_steps(struct call_ctx *ctx, const struct served_exports *x,
     const struct fh *fh, unsigned int want, struct door_obj *obj)
 {
+	struct served_export *e;
 	enum nfsstat status;
 
-	status = check_handle(ctx, x, fh, obj); /* 1 */
+	status = check_handle(ctx, x, fh, obj, &e); /* 1 */
 	if (status != NFS_OK)
 		return status;
 	status = check_client(ctx, want, obj); /* 2 */
 	if (status != NFS_OK)
 		return status;
+	/* Only now: a forged handle must not make another export slow. */
+	ctx->thread->export = e;
 	if (must_defer(ctx, fh, obj))
 		return NFS_DEFERRED;
 	if (door_act_as_caller(ctx, obj->options) == -1) /* 3 */

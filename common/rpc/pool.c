@@ -179,7 +179,7 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	struct rpc_pool *p;
 
 	if (threads == 0 || threads > RPC_POOL_THREADS_MAX)
-		fatalx("%u file threads: -t accepts 1 to %u", threads,
+		fatalx("%u file threads: a pool has 1 to %u", threads,
 		    (unsigned int)RPC_POOL_THREADS_MAX);
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)

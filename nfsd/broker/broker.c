@@ -152,7 +152,7 @@ broker_answer(struct broker_channel *c, struct ipc_message *m,
 		why = ipc_run(&questions, c, m);
 	active_done(c->exports);
 	if (why == NULL && reply->len == 0)
-		why = "question makes no sense";
+		why = "malformed question";
 	if (why == NULL && c->bad > BROKER_BAD_MAX)
 		why = "forged file handles";
 	if (why == NULL)
@@ -195,7 +195,7 @@ serve_one(struct broker_channel *c, int fd, const char **why)
 
 	len = ipc_receive(fd, &m.type, buf, sizeof(buf), fds, &m.nfds);
 	if (len == -1) {
-		*why = errno == EBADMSG ? "no message of ours" : NULL;
+		*why = errno == EBADMSG ? "not a valid message" : NULL;
 		return false;
 	}
 	m.len = (size_t)len;

@@ -499,7 +499,7 @@ find_plain(struct inode_table *t, const struct fh_plain *plain)
 	return i;
 }
 
-/* Opens where it was last seen and looks whether it still is that file. */
+/* Opens a file at its last place and checks that it is the same file. */
 static int
 open_known(struct inode_table *t, const struct fh_plain *plain,
     struct inode_found *found, bool *known)
@@ -563,7 +563,7 @@ inode_table_open(struct inode_table *t, const struct fh_plain *plain,
 			errno = ENOENT;
 		}
 	}
-	/* Known but elsewhere may have been moved: the next walk tells. */
+	/* The file may have moved: the next walk will find it. */
 	if (result == -1 && is_absence(errno))
 		errno = known || !t->complete ? EAGAIN : ESTALE;
 	pthread_mutex_unlock(&t->lock);

@@ -113,7 +113,7 @@ end_override(void)
 	int saved = errno;
 
 	if (cred_right(CAP_DAC_OVERRIDE, false) == -1)
-		fatal("broker: cannot give up an override");
+		fatal("broker: cannot drop CAP_DAC_OVERRIDE");
 	errno = saved;
 }
 
@@ -245,7 +245,7 @@ kernel_lets_read(const struct broker_source *s)
 	may = syscall(SYS_faccessat2, s->fd, "", R_OK,
 		  AT_EMPTY_PATH | AT_EACCESS) == 0;
 	if (had == 1 && cred_right(CAP_DAC_READ_SEARCH, true) == -1)
-		fatal("broker: cannot take up a right again");
+		fatal("broker: cannot raise CAP_DAC_READ_SEARCH again");
 	return may;
 }
 

@@ -149,7 +149,7 @@ ask_socket(struct broker_client *c, const struct ipc_message *q,
 	return 0;
 }
 
-/* The same, of the broker that is asked. */
+/* Asks over the socket, or the broker in this process. */
 static int
 ask(struct broker_client *c, struct ipc_message *q, struct broker_reply *reply)
 {

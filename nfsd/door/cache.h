@@ -36,7 +36,7 @@
 
 struct cache;
 
-/* Of what is entered. */
+/* Flags of cache_add(). */
 #define CACHE_READS 0x1u /* the write descriptor can be read */
 #define CACHE_SLOW  0x2u /* its filesystem may hang, even at close(2) */
 

@@ -49,7 +49,7 @@ handle_cache_new(size_t room)
 	struct handle_cache *n = calloc(1, sizeof(*n));
 
 	if (n == NULL)
-		fatal("notes");
+		fatal("handle cache");
 	pthread_mutex_init(&n->lock, NULL);
 	n->layer = (room < HANDLE_CACHE_MAX ? room : HANDLE_CACHE_MAX) / LAYERS;
 	return n;

@@ -26,7 +26,7 @@ struct door_settings {
 	enum nfsd_mode mode;
 	unsigned int threads; /* file threads */
 	size_t files; /* descriptors the cache may hold */
-	size_t notes; /* handles it may know without one */
+	size_t notes; /* entries of the handle cache */
 	struct fh_subkey key; /* the worker's */
 	bool mknod; /* unsquashed root may make device nodes */
 };

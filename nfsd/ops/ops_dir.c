@@ -139,7 +139,7 @@ is_dots(const char *name)
 
 /*
  * Returns the file id that the client sees. The inode number of ".." must not
- * reveal what lies above the export. If attributes follow, dress_dots() sets
+ * reveal what lies above the export. If attributes follow, fill_dots() sets
  * the id with them.
  */
 static uint64_t

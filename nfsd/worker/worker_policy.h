@@ -9,13 +9,14 @@
 #include "confine/jail.h"
 #include "confine/sandbox.h"
 #include "exports/exports.h"
+#include "exports/submounts.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/roles/served.h"
 
 /* A policy and the descriptors it points to. */
 struct worker_policy {
 	struct sandbox_policy policy;
-	int paths[EXPORTS_MAX];
+	int paths[EXPORTS_MAX + SUBMOUNTS_MAX]; /* served_exports has both */
 };
 
 /*

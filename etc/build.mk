@@ -82,8 +82,8 @@ shared_helpers = $(if $(wildcard tests/lib/*.c),$1/tests/lib/helpers.a) \
 
 # links FILE: the daemon whose objects a test needs. A comment in the test says
 # it, or the test is named after a module of the daemon:
-#     tests/unit/test_door_cache.c  ->  nfsd, since there is nfsd/door/cache.c
-#     /* Links: mountd */           ->  mountd
+#     tests/unit/test_cache_janitor.c  ->  nfsd, since there is nfsd/cache/janitor.c
+#     /* Links: mountd */              ->  mountd
 links = $(or $(shell sed -n 's,.*Links: *\([a-z]*\).*,\1,p' $1 | head -n 1), \
 	$(foreach d,$(DAEMONS),$(if $(wildcard $(foreach m, \
 	$(patsubst test_%,%,$(basename $(notdir $1))), \

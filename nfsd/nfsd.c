@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "nfsd/door/cache.h"
+#include "nfsd/cache/cache.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
 #include "process/options.h"

@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 #include "handle/fhandle.h"
-#include "nfsd/door/cache.h"
-#include "nfsd/door/handle_cache.h"
+#include "nfsd/cache/cache.h"
+#include "nfsd/cache/handle_cache.h"
 #include "nfsd/door/list.h"
 #include "nfsd/roles/cred.h"
 

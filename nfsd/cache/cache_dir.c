@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "nfsd/door/cache_dir.h"
+#include "nfsd/cache/cache_dir.h"
 
 void
 cache_dir_init(struct cache_dir *d)

@@ -4,8 +4,8 @@
  * hangs, close(2) hangs too. Once a second it calls another function.
  * Runs in: nfsd worker.
  */
-#ifndef DOOR_JANITOR_H
-#define DOOR_JANITOR_H
+#ifndef CACHE_JANITOR_H
+#define CACHE_JANITOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * them, counts the descriptors and closes what they hand out.
  * Runs in: nfsd worker.
  */
-#ifndef DOOR_CACHE_DIR_H
-#define DOOR_CACHE_DIR_H
+#ifndef CACHE_DIR_H
+#define CACHE_DIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "nfsd/door/cache.h"
-#include "nfsd/door/janitor.h"
+#include "nfsd/cache/cache.h"
+#include "nfsd/cache/janitor.h"
 
 #define NONE	      UINT32_MAX
 #define CHUNK	      1024 /* entries allocated together */

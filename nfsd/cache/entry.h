@@ -3,8 +3,8 @@
  * A file of the descriptor cache.
  * Runs in: nfsd worker.
  */
-#ifndef DOOR_ENTRY_H
-#define DOOR_ENTRY_H
+#ifndef CACHE_ENTRY_H
+#define CACHE_ENTRY_H
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "handle/fhandle.h"
-#include "nfsd/door/cache_dir.h"
+#include "nfsd/cache/cache_dir.h"
 
 #define CACHE_GRANTS 2 /* callers whose rights an entry remembers */
 

@@ -4,7 +4,7 @@
  * the numbers are invented.
  * Runs in: tests.
  */
-#include "nfsd/door/cache_dir.h"
+#include "nfsd/cache/cache_dir.h"
 #include "tap.h"
 
 static const struct timespec then = { 5, 0 }, later = { 6, 0 };

@@ -10,8 +10,8 @@
  * In a full table a new entry replaces an old one.
  * Runs in: nfsd worker (event loop and file threads).
  */
-#ifndef DOOR_HANDLE_CACHE_H
-#define DOOR_HANDLE_CACHE_H
+#ifndef CACHE_HANDLE_CACHE_H
+#define CACHE_HANDLE_CACHE_H
 
 #include <sys/types.h>
 

@@ -13,7 +13,7 @@
 
 #include "base/util.h"
 #include "door_fixture.h"
-#include "nfsd/door/cache.h"
+#include "nfsd/cache/cache.h"
 #include "tap.h"
 
 static struct fh

@@ -18,8 +18,8 @@
  * call on a file. A hit allocates nothing.
  * Runs in: nfsd worker.
  */
-#ifndef DOOR_CACHE_H
-#define DOOR_CACHE_H
+#ifndef CACHE_H
+#define CACHE_H
 
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "nfsd/door/entry.h"
+#include "nfsd/cache/entry.h"
 
 #define CACHE_FILES_MAX 65536 /* descriptors at the most */
 #define CACHE_FILES_MIN 16

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "nfsd/door/janitor.h"
+#include "nfsd/cache/janitor.h"
 #include "tap.h"
 
 static sem_t chores;

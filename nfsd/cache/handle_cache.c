@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "nfsd/door/handle_cache.h"
+#include "nfsd/cache/handle_cache.h"
 
 #define LAYERS	   4
 #define CLOSE_BITS 20 /* inode numbers that differ by less are neighbours */

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "nfsd/door/janitor.h"
+#include "nfsd/cache/janitor.h"
 
 struct janitor {
 	pthread_mutex_t lock;

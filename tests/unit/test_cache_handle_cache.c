@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/door/handle_cache.h"
+#include "nfsd/cache/handle_cache.h"
 #include "tap.h"
 
 static struct fh

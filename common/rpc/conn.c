@@ -672,6 +672,7 @@ rpc_conn_close(struct rpc_conn *c)
 		s->nagain--;
 	}
 	LIST_REMOVE(c, by_id);
+	peer_release(c->origin.peer.identity);
 	rpc_record_clear(&c->record);
 	bytes_clear(s, &c->held);
 	bytes_clear(s, &c->unsent);

@@ -120,7 +120,7 @@ void
 reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
     const struct rpc_call *call, const uint8_t *args, size_t len)
 {
-	uint64_t parts[4];
+	uint64_t parts[5];
 
 	memset(key, 0, sizeof(*key));
 	key->from = call->peer->from;
@@ -139,6 +139,8 @@ reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
 	 */
 	parts[2] = sum_host(c, &key->from);
 	parts[3] = (uint64_t)key->from.port << 32 | key->xid;
+	/* What TLS proved: no peer gets the reply of another. */
+	parts[4] = peer_key(call->peer->identity);
 	key->sum = hash_bytes(&c->secret, parts, sizeof(parts));
 }
 

@@ -21,7 +21,7 @@ struct reply_cache_entry;
 
 /*
  * The key of a call: equal keys are the same call. sum is a keyed hash of
- * arguments, credential, caller and xid.
+ * arguments, credential, caller, what TLS proved about it, and xid.
  */
 struct reply_cache_key {
 	struct addr from;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "rpc/identity.h"
 #include "rpc/xdr.h"
 
 #define RPC_VERSION	  2
@@ -65,6 +66,7 @@ struct rpc_peer {
 	uint64_t id; /* number of the connection; 0 for datagrams */
 	uint32_t max_reply; /* largest reply */
 	uint32_t uid; /* RPC_UNIX: SO_PEERCRED of the peer */
+	struct peer_identity *identity; /* what TLS proved; NULL: plain */
 	enum rpc_transport_kind kind;
 };
 

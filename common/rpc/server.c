@@ -316,6 +316,7 @@ deferred_done(struct rpc_job *job)
 	d->origin.reply(&d->origin, d->reply,
 	    d->reply == NULL ? 0 : d->work.out.len);
 	reply_give(s, d->reply, d->cap);
+	peer_release(d->origin.peer.identity);
 	free(d->memory);
 	free(d);
 }
@@ -357,6 +358,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 		free(d);
 		return RPC_BUSY;
 	}
+	(void)peer_hold(d->origin.peer.identity);
 	s->in_flight++;
 	*queue_bytes(s, &d->job) += d->size;
 	return RPC_DEFERRED;

@@ -96,6 +96,8 @@ test_life(void)
 static void
 test_key(void)
 {
+	struct peer_identity one = { .key = 1 }, other = { .key = 2 };
+
 	reset(64);
 	answer(1);
 	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call is a hit");
@@ -118,6 +120,12 @@ test_key(void)
 	args[3] = 'b';
 	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "other arguments");
 	args[3] = 'a';
+	peer.identity = &one;
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "TLS in place of none");
+	answer(1);
+	peer.identity = &other;
+	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "another certificate");
+	peer.identity = NULL;
 	cmp_ok(ask(1), "==", REPLY_CACHE_HIT, "the same call is still a hit");
 }
 

@@ -190,6 +190,31 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	reply_cache_free(cache);
 }
 
+/* The connection ends, and with it its hold, while its call is deferred. */
+static void
+test_late_identity(struct event_base *base)
+{
+	struct peer_identity *id = calloc(1, sizeof(*id));
+	struct rpc_pool *pool = rpc_pool_new(base, 1, 1024, NULL, NULL);
+	struct rpc_origin o = origin();
+	size_t len = stub_message(msg, sizeof(msg), 1, STUB_WAIT, NULL, 0);
+
+	rpc_server_set_pool(server, pool);
+	nlate = 0;
+	o.peer.identity = peer_hold(id);
+	cmp_ok(rpc_serve(server, &o, msg, len, out, sizeof(out), &outlen),
+	    "==", RPC_DEFERRED, "a call of a peer with an identity");
+	cmp_ok(id->users, "==", 2, "the deferred call holds it too");
+	stub_go(1);
+	wait_late(base, 1);
+	cmp_ok(id->users, "==", 1, "and releases it");
+	ok(peer_security(id) == PEER_PLAIN && peer_key(NULL) == 0 &&
+		peer_name(id, 0) == NULL,
+	    "nothing is proved without a verdict");
+	peer_release(id);
+	rpc_pool_free(pool);
+}
+
 /* Large deferred calls: the memory of their copies is bounded. */
 static void
 test_late_bytes(struct event_base *base)
@@ -239,6 +264,7 @@ main(void)
 	pool = rpc_pool_new(base, 1, 1, NULL, NULL);
 	test_late(base, pool);
 	rpc_pool_free(pool);
+	test_late_identity(base);
 	test_late_bytes(base);
 	event_base_free(base);
 	rpc_server_free(server);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The file threads: see rpc/pool.h. One lock protects two lists. A finished job
- * wakes the event loop through an eventfd, once for any number of jobs.
+ * The file threads: see rpc/pool.h. One lock protects all lists. Threads take
+ * jobs from the queues in turn. A finished job wakes the event loop through an
+ * eventfd, once for any number of jobs.
  * Runs in: the process that reads the network.
  */
 #include <sys/eventfd.h>
@@ -18,21 +19,36 @@
 #include "base/log.h"
 #include "rpc/pool.h"
 
+#define QUEUES 64 /* with jobs at the same time; further ones share */
+#define SHARE  3 /* a queue may have so much for each 1 it leaves free */
+
 STAILQ_HEAD(job_list, rpc_job);
+
+/* The jobs of one queue number. */
+struct rpc_queue {
+	TAILQ_ENTRY(rpc_queue) entry; /* when jobs wait */
+	unsigned int number;
+	size_t jobs; /* not yet done; 0: the queue is not in use */
+	size_t bytes; /* of them */
+	size_t nwaiting;
+	unsigned int running;
+	struct job_list waiting;
+};
 
 struct rpc_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* a job waits, or closing */
 	pthread_cond_t ready; /* a thread has run init */
-	struct job_list waiting;
+	struct rpc_queue queues[QUEUES];
+	TAILQ_HEAD(, rpc_queue) waiting; /* the next one to be served first */
 	struct job_list finished;
-	size_t nwaiting;
+	size_t nwaiting, bytes; /* of all queues */
 	size_t queue_max;
 	unsigned int idle; /* threads without a job */
 	bool closing;
 	unsigned int started;
 	unsigned int nthreads;
-	unsigned int running[RPC_POOL_QUEUES]; /* jobs of each queue */
+	unsigned int running; /* jobs of all queues */
 	pthread_t threads[RPC_POOL_THREADS_MAX];
 	int wake; /* eventfd */
 	struct event *event;
@@ -40,28 +56,70 @@ struct rpc_pool {
 	void *arg;
 };
 
-/* Returns the number of threads that one queue may use. */
-static unsigned int
-queue_share(const struct rpc_pool *p)
+/*
+ * May a queue that has some of a thing take more of what is left of it? One
+ * queue gets three quarters, the next one three quarters of the rest: what a
+ * hung export holds never keeps another from its first.
+ */
+static bool
+is_fair(size_t has, size_t more, size_t left)
 {
-	unsigned int most = p->nthreads - (p->nthreads + 3) / 4;
-
-	return most == 0 ? 1 : most;
+	return more <= left &&
+	    (has == 0 || has + more <= SHARE * (left - more));
 }
 
 /*
- * Returns the first waiting job whose queue may use another thread, or NULL.
- * While closing, every queue may.
+ * Returns the queue of a number: the one that has its jobs, else an unused one,
+ * else one that it must share.
  */
-static struct rpc_job *
-first_job(struct rpc_pool *p)
+static struct rpc_queue *
+find_queue(struct rpc_pool *p, unsigned int number)
 {
-	struct rpc_job *job;
+	struct rpc_queue *q, *unused = NULL;
+	unsigned int i;
 
-	STAILQ_FOREACH (job, &p->waiting, entry)
+	for (i = 0; i < QUEUES; i++) {
+		q = &p->queues[(number + i) % QUEUES];
+		if (q->jobs > 0 && q->number == number)
+			return q;
+		if (q->jobs == 0 && unused == NULL)
+			unused = q;
+	}
+	if (unused == NULL)
+		return &p->queues[number % QUEUES];
+	unused->number = number;
+	return unused;
+}
+
+/* Returns a queue whose first job may run now, or NULL. */
+static struct rpc_queue *
+ready_queue(struct rpc_pool *p)
+{
+	struct rpc_queue *q;
+
+	TAILQ_FOREACH (q, &p->waiting, entry)
 		if (p->closing ||
-		    p->running[job->queue % RPC_POOL_QUEUES] < queue_share(p))
+		    is_fair(q->running, 1, p->nthreads - p->running))
 			break;
+	return q;
+}
+
+/* Takes the first job of a queue, which is then served last. */
+static struct rpc_job *
+take_job(struct rpc_pool *p, struct rpc_queue *q)
+{
+	struct rpc_job *job = STAILQ_FIRST(&q->waiting);
+
+	STAILQ_REMOVE_HEAD(&q->waiting, entry);
+	TAILQ_REMOVE(&p->waiting, q, entry);
+	if (--q->nwaiting > 0)
+		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
+	p->nwaiting--;
+	q->running++;
+	p->running++;
+	/* A job that ended may have made room for more than this one. */
+	if (p->idle > 0 && ready_queue(p) != NULL)
+		pthread_cond_signal(&p->work);
 	return job;
 }
 
@@ -72,19 +130,14 @@ first_job(struct rpc_pool *p)
 static struct rpc_job *
 next_job(struct rpc_pool *p)
 {
-	struct rpc_job *job;
+	struct rpc_queue *q;
 
-	while ((job = first_job(p)) == NULL && !p->closing) {
+	while ((q = ready_queue(p)) == NULL && !p->closing) {
 		p->idle++;
 		pthread_cond_wait(&p->work, &p->lock);
 		p->idle--;
 	}
-	if (job != NULL) {
-		STAILQ_REMOVE(&p->waiting, job, rpc_job, entry);
-		p->nwaiting--;
-		p->running[job->queue % RPC_POOL_QUEUES]++;
-	}
-	return job;
+	return q == NULL ? NULL : take_job(p, q);
 }
 
 static void
@@ -123,7 +176,8 @@ thread_main(void *arg)
 		pthread_mutex_unlock(&p->lock);
 		job->run(job, number);
 		pthread_mutex_lock(&p->lock);
-		p->running[job->queue % RPC_POOL_QUEUES]--;
+		job->in->running--;
+		p->running--;
 		hand_back(p, job);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -141,6 +195,11 @@ collect(evutil_socket_t fd, short what UNUSED, void *arg)
 	(void)!read(fd, &count, sizeof(count)); /* resets the eventfd */
 	pthread_mutex_lock(&p->lock);
 	STAILQ_CONCAT(&done, &p->finished);
+	STAILQ_FOREACH (job, &done, entry) {
+		job->in->jobs--;
+		job->in->bytes -= job->size;
+		p->bytes -= job->size;
+	}
 	pthread_mutex_unlock(&p->lock);
 	while ((job = STAILQ_FIRST(&done)) != NULL) {
 		STAILQ_REMOVE_HEAD(&done, entry);
@@ -177,6 +236,7 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
     void (*init)(void *, unsigned int), void *arg)
 {
 	struct rpc_pool *p;
+	unsigned int i;
 
 	if (threads == 0 || threads > RPC_POOL_THREADS_MAX)
 		fatalx("%u file threads: a pool has 1 to %u", threads,
@@ -187,7 +247,9 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->ready, NULL);
-	STAILQ_INIT(&p->waiting);
+	for (i = 0; i < QUEUES; i++)
+		STAILQ_INIT(&p->queues[i].waiting);
+	TAILQ_INIT(&p->waiting);
 	STAILQ_INIT(&p->finished);
 	p->queue_max = queue_max;
 	p->init = init;
@@ -202,16 +264,43 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	return p;
 }
 
+/* Is there a place and memory for one more job of the queue? */
+static bool
+has_room(const struct rpc_pool *p, const struct rpc_queue *q, size_t size)
+{
+	return is_fair(q->nwaiting, 1, p->queue_max - p->nwaiting) &&
+	    is_fair(q->bytes, size, RPC_POOL_BYTES_MAX - p->bytes);
+}
+
+bool
+rpc_pool_has_room(struct rpc_pool *p, unsigned int queue, size_t size)
+{
+	bool room;
+
+	pthread_mutex_lock(&p->lock);
+	room = has_room(p, find_queue(p, queue), size);
+	pthread_mutex_unlock(&p->lock);
+	return room;
+}
+
 bool
 rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 {
+	struct rpc_queue *q;
 	bool room, wake;
 
 	pthread_mutex_lock(&p->lock);
-	room = p->nwaiting < p->queue_max;
+	q = find_queue(p, job->queue);
+	room = has_room(p, q, job->size);
 	wake = room && p->idle > 0;
 	if (room) {
-		STAILQ_INSERT_TAIL(&p->waiting, job, entry);
+		job->in = q;
+		q->jobs++;
+		q->bytes += job->size;
+		p->bytes += job->size;
+		STAILQ_INSERT_TAIL(&q->waiting, job, entry);
+		if (q->nwaiting++ == 0)
+			TAILQ_INSERT_TAIL(&p->waiting, q, entry);
 		p->nwaiting++;
 	}
 	pthread_mutex_unlock(&p->lock);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * File threads run work that may wait for a disk. The event loop is told when a
- * job is done. The queue is bounded: a transport that finds it full must stop
- * reading.
+ * job is done.
+ *
+ * Jobs have queues, one for each export, since all jobs of one export may hang on
+ * one disk. Queues share the threads, the places for waiting jobs and the memory.
+ * One queue gets at most three quarters of each, and the next one three quarters
+ * of what is left. A transport that finds no room must stop reading.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_POOL_H
@@ -14,10 +18,11 @@
 #include <stddef.h>
 
 #define RPC_POOL_THREADS_MAX 256
-#define RPC_POOL_QUEUES	     64
+#define RPC_POOL_BYTES_MAX   (64 * 1024 * 1024) /* of jobs not yet done */
 
 struct event_base;
 struct rpc_pool;
+struct rpc_queue;
 
 /*
  * Embedded in the struct of the caller. Owned by the pool until done is called.
@@ -26,11 +31,9 @@ struct rpc_job {
 	STAILQ_ENTRY(rpc_job) entry;
 	void (*run)(struct rpc_job *, unsigned int thread); /* file thread */
 	void (*done)(struct rpc_job *); /* event loop, after run */
-	/*
-	 * Jobs of one queue (an export) may all hang on one disk. They use at
-	 * most three quarters of the threads; further jobs wait.
-	 */
-	unsigned int queue;
+	unsigned int queue; /* number of its queue */
+	size_t size; /* bytes of memory that it holds until it is done */
+	struct rpc_queue *in; /* the pool's */
 };
 
 /*
@@ -40,7 +43,13 @@ struct rpc_job {
 struct rpc_pool *rpc_pool_new(struct event_base *, unsigned int threads,
     size_t queue_max, void (*init)(void *arg, unsigned int thread), void *arg);
 /*
- * Queues a job. Returns false if queue_max jobs are waiting. Event loop only.
+ * Would rpc_pool_submit() accept such a job? Asked before a call is copied.
+ * Event loop only.
+ */
+bool rpc_pool_has_room(struct rpc_pool *, unsigned int queue, size_t size);
+/*
+ * Queues a job. Returns false if queue_max jobs are waiting, or if its queue has
+ * its share of places or of memory. Event loop only.
  */
 bool rpc_pool_submit(struct rpc_pool *, struct rpc_job *);
 /* Waits for all jobs, calls done for them, and ends the threads. */

@@ -30,8 +30,6 @@ struct work {
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
-#define DEFERRED_MAX                                                           \
-	(64 * 1024 * 1024) /* bytes of deferred requests per queue */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -40,7 +38,6 @@ struct rpc_server {
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	size_t in_flight;
-	size_t deferred[RPC_POOL_QUEUES]; /* bytes of requests in flight */
 	struct work work; /* of the event loop */
 	pthread_mutex_t lock; /* protects the spare buffers */
 	uint8_t *spares[SPARES_MAX];
@@ -54,7 +51,6 @@ struct deferred {
 	struct rpc_server *server;
 	struct rpc_origin origin;
 	struct work work;
-	size_t size; /* bytes of the request */
 	size_t cap; /* bytes of the reply buffer */
 	uint8_t *reply; /* allocated by the file thread */
 	uint8_t *memory; /* the request and the call_* structs */
@@ -296,13 +292,6 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 	(void)attempt(d->server, w);
 }
 
-/* Returns the counter of bytes in the queue of a job. Event loop only. */
-static size_t *
-queue_bytes(struct rpc_server *s, const struct rpc_job *job)
-{
-	return &s->deferred[job->queue % RPC_POOL_QUEUES];
-}
-
 /* Sends the reply, in the event loop. */
 static void
 deferred_done(struct rpc_job *job)
@@ -312,7 +301,6 @@ deferred_done(struct rpc_job *job)
 
 	finish(s, &d->work);
 	s->in_flight--;
-	*queue_bytes(s, &d->job) -= d->size;
 	d->origin.reply(&d->origin, d->reply,
 	    d->reply == NULL ? 0 : d->work.out.len);
 	reply_give(s, d->reply, d->cap);
@@ -328,27 +316,29 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 {
 	struct work *w = &s->work;
 	struct deferred *d;
-	size_t structs;
+	size_t structs, size;
 
 	structs = lay_out(&s->hooks, NULL, NULL);
+	size = sizeof(*d) + structs + args->left;
+	if (!rpc_pool_has_room(s->pool, w->call.queue, size))
+		return RPC_BUSY;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return RPC_BUSY;
-	d->job.queue = w->call.queue;
-	if (*queue_bytes(s, &d->job) + args->left <= DEFERRED_MAX)
-		d->memory = malloc(structs + args->left + 1);
+	d->memory = malloc(structs + args->left + 1);
 	if (d->memory == NULL) {
 		free(d);
 		return RPC_BUSY;
 	}
 	d->job.run = deferred_run;
 	d->job.done = deferred_done;
+	d->job.queue = w->call.queue;
+	d->job.size = size;
 	d->server = s;
 	d->origin = *origin;
 	d->work = *w;
 	d->work.begun = false;
 	d->work.call.peer = &d->origin.peer;
-	d->size = args->left;
 	d->cap = w->out.cap;
 	lay_out(&s->hooks, d->memory, &d->work);
 	memcpy(d->memory + structs, args->pos, args->left);
@@ -360,7 +350,6 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	}
 	(void)peer_hold(d->origin.peer.identity);
 	s->in_flight++;
-	*queue_bytes(s, &d->job) += d->size;
 	return RPC_DEFERRED;
 }
 

@@ -5,7 +5,7 @@
 # installed. udp-guest and power-guest source it in the directory of the guest:
 #
 #	guest_needs qemu-system-x86_64:qemu-system-x86 ...
-#	guest_kernel		(kernel/, $v)
+#	guest_kernel		(kernel/, $v), or guest_unpack PACKAGE
 #	guest_modules MODULE...	(root/modules/)
 #	guest_initrd		(vmlinuz, initrd)
 #
@@ -23,24 +23,32 @@ no() {
 guest_needs() {
 	local p
 	for p in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static \
-	    cpio:cpio modprobe:kmod "$@"; do
+	    cpio:cpio modprobe:kmod xz:xz-utils "$@"; do
 		command -v "${p%:*}" >/dev/null || no "no ${p%:*} (package ${p#*:})"
 	done
 	! ldd "$(command -v busybox)" >/dev/null 2>&1 ||
 	    no "busybox is not static (package busybox-static)"
 }
 
-# Fetches the packages (and those named), unpacks the kernel, and sets v.
+# Fetches Debian's kernel package, unpacks it, and sets v.
 guest_kernel() {
 	local image
 	image=$(apt-cache depends linux-image-amd64 2>/dev/null |
 	    sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
 	[ -n "$image" ] || no "apt knows no linux-image-amd64 (apt-get update)"
-	v=${image#linux-image-}
 	apt-get -qq -o APT::Sandbox::User=root download "$image" \
 	    >fetch.log 2>&1 || no "cannot fetch $image"
+	guest_unpack "$image"_*.deb
+}
+
+# guest_unpack PACKAGE: the kernel of this package instead; sets v.
+guest_unpack() {
+	v=$(dpkg-deb -f "$1" Package)
+	v=${v#linux-image-}
 	rm -rf kernel && mkdir kernel
-	dpkg-deb -x "$image"_*.deb kernel
+	dpkg-deb -x "$1" kernel
+	[ -d kernel/lib ] || ln -s usr/lib kernel/lib
+	find kernel/ -name '*.ko.xz' -exec xz -d {} +
 	depmod -b kernel "$v"
 }
 

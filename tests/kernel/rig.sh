@@ -22,14 +22,24 @@ need_guest() {
 	[ -x "$bin/syscheck" ] || skip_all "$bin/syscheck is not built"
 }
 
-# udp_guest: makes the guest for UDP unless it exists. NO_UDP says why it
-# cannot. Call it before private, which has no network to fetch it from.
+# udp_guest, tls_guest: make a guest for UDP or TLS unless it exists. NO_UDP and
+# NO_TLS say why it cannot be made. Call them before private, which has no
+# network to fetch it from.
 udp_guest() {
-	[ -z "${TERN_PRIVATE:-}" ] || return 0 # the second run, inside private
-	mkdir -p "$bin"
-	diag "for UDP: $rig/udp-guest $bin/udp"
-	NO_UDP=$(flock "$bin/udp.lock" "$rig/udp-guest" "$bin/udp" 2>&1) && NO_UDP=
+	[ -n "${TERN_PRIVATE:-}" ] || NO_UDP=$(_guest_made udp)
 	export NO_UDP
+}
+tls_guest() {
+	[ -n "${TERN_PRIVATE:-}" ] || NO_TLS=$(_guest_made tls)
+	export NO_TLS
+}
+
+# _guest_made NAME: prints why there is no such guest, or nothing.
+_guest_made() {
+	mkdir -p "$bin"
+	diag "$rig/$1-guest $bin/$1" >&2
+	flock "$bin/$1.lock" "$rig/$1-guest" "$bin/$1" >"$bin/$1.out" 2>&1 ||
+	    cat "$bin/$1.out"
 }
 
 # The interface between server and guest, on a bridge. br0 goes down instead of
@@ -58,7 +68,8 @@ guest_start() {
 		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
 	} >"$T/guest/env"
 	case " $* " in
-	*' PROTO=udp '*) _guest_qemu "$bin/udp" ;;
+	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" tcg qemu64 ;;
+	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" kvm:tcg max ;;
 	*) _guest_uml ;;
 	esac
 	pid[guest]=$!
@@ -76,11 +87,12 @@ _guest_uml() {
 	    </dev/null >"$console" 2>&1 &
 }
 
-# DIRECTORY: of a guest that udp-guest made.
+# KERNEL ACCELERATOR PROCESSOR: of a guest that udp-guest or tls-guest made; its
+# initrd is beside the kernel.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
-	    -machine q35,accel=tcg -cpu qemu64 -m 1024 -smp 1 -bios qboot.rom \
-	    -kernel "$1/vmlinux" -initrd "$1/initrd" \
+	    -machine "q35,accel=$2" -cpu "$3" -m 1024 -smp 1 -bios qboot.rom \
+	    -kernel "$1" -initrd "${1%/*}/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
 net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
 	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \

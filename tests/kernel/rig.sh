@@ -68,8 +68,8 @@ guest_start() {
 		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
 	} >"$T/guest/env"
 	case " $* " in
-	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" tcg qemu64 ;;
-	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" kvm:tcg max ;;
+	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" qemu64 ;;
+	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" max ;;
 	*) _guest_uml ;;
 	esac
 	pid[guest]=$!
@@ -87,11 +87,11 @@ _guest_uml() {
 	    </dev/null >"$console" 2>&1 &
 }
 
-# KERNEL ACCELERATOR PROCESSOR: of a guest that udp-guest or tls-guest made; its
+# KERNEL PROCESSOR: of a guest that udp-guest or tls-guest made; its
 # initrd is beside the kernel.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
-	    -machine "q35,accel=$2" -cpu "$3" -m 1024 -smp 1 -bios qboot.rom \
+	    -machine q35,accel=tcg -cpu "$2" -m 1024 -smp 1 -bios qboot.rom \
 	    -kernel "$1" -initrd "${1%/*}/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
 net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \

@@ -47,19 +47,38 @@ broker_set_exports(struct broker *b, struct served_exports *x)
 	active_swap(&b->active, x);
 }
 
+struct broker_tally *
+broker_tally_new(unsigned int channels)
+{
+	struct broker_tally *tally = calloc(1, sizeof(*tally));
+
+	if (tally != NULL)
+		atomic_init(&tally->channels, channels);
+	return tally;
+}
+
 struct broker_channel *
-broker_channel_new(struct broker *b)
+broker_channel_new(struct broker *b, struct broker_tally *tally)
 {
 	struct broker_channel *c = calloc(1, sizeof(*c));
 
-	if (c != NULL)
-		c->broker = b;
-	return c;
+	if (c == NULL)
+		return NULL;
+	c->broker = b;
+	c->tally = tally != NULL ? tally : broker_tally_new(1);
+	if (c->tally != NULL)
+		return c;
+	free(c);
+	return NULL;
 }
 
 void
 broker_channel_free(struct broker_channel *c)
 {
+	if (c == NULL)
+		return;
+	if (atomic_fetch_sub(&c->tally->channels, 1) == 1)
+		free(c->tally);
 	free(c);
 }
 
@@ -153,7 +172,7 @@ broker_answer(struct broker_channel *c, struct ipc_message *m,
 	active_done(c->exports);
 	if (why == NULL && reply->len == 0)
 		why = "malformed question";
-	if (why == NULL && c->bad > BROKER_BAD_MAX)
+	if (why == NULL && c->tally->bad > BROKER_BAD_MAX)
 		why = "forged file handles";
 	if (why == NULL)
 		return NULL;

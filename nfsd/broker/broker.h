@@ -35,8 +35,18 @@ void broker_free(struct broker *);
 /* Swaps the exports in; takes over one use. */
 void broker_set_exports(struct broker *, struct served_exports *);
 
-/* State of one channel, for the thread that serves it. NULL: no memory. */
-struct broker_channel *broker_channel_new(struct broker *);
+/*
+ * The forged handles of one worker process, on all its channels together. The
+ * last channel frees it. NULL: no memory.
+ */
+struct broker_tally;
+struct broker_tally *broker_tally_new(unsigned int channels);
+/*
+ * State of one channel, for the thread that serves it. tally NULL: the channel
+ * counts for itself. NULL: no memory.
+ */
+struct broker_channel *broker_channel_new(struct broker *,
+    struct broker_tally *);
 void broker_channel_free(struct broker_channel *);
 /* An answer on its way to the worker. */
 struct broker_reply {

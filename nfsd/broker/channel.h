@@ -7,6 +7,8 @@
 #ifndef BROKER_CHANNEL_H
 #define BROKER_CHANNEL_H
 
+#include <stdatomic.h>
+
 #include "nfsd/broker/broker.h"
 #include "nfsd/broker/inode_table.h"
 
@@ -16,12 +18,17 @@ struct broker {
 	enum nfsd_mode mode;
 };
 
+struct broker_tally {
+	_Atomic unsigned int channels; /* that count here */
+	_Atomic unsigned int bad; /* forged handles so far */
+};
+
 struct broker_channel {
 	struct broker *broker;
+	struct broker_tally *tally;
 	struct cred_acting acting;
 	bool started; /* acting belongs to the thread that serves */
 	bool searches; /* closed directories do not stop us */
-	unsigned int bad; /* forged handles so far */
 	/* Of the question that is being answered. */
 	struct served_exports *exports;
 	struct broker_reply *reply;

@@ -71,6 +71,7 @@ static const struct {
 struct waiting {
 	int fd;
 	uint32_t worker;
+	struct broker_tally *tally;
 };
 
 struct broker_role {
@@ -116,7 +117,7 @@ serve(void *arg)
 	pthread_mutex_unlock(&b->lock);
 	for (;;) {
 		next = next_channel(b);
-		channel = broker_channel_new(b->broker);
+		channel = broker_channel_new(b->broker, next.tally);
 		if (channel == NULL)
 			fatal("channel");
 		why = broker_serve(channel, next.fd);
@@ -175,13 +176,19 @@ static void
 on_channels(void *arg, struct ipc_message *m)
 {
 	struct broker_role *b = role_exports_arg(arg);
+	struct broker_tally *tally;
 	struct nfsd_channels in;
-	size_t i;
+	size_t i, n;
 
 	memcpy(&in, m->data, sizeof(in));
 	pthread_mutex_lock(&b->lock);
-	for (i = 0; i < m->nfds && b->n < QUEUE_MAX; i++) {
+	n = QUEUE_MAX - b->n < m->nfds ? QUEUE_MAX - b->n : m->nfds;
+	tally = broker_tally_new((unsigned int)n);
+	if (tally == NULL)
+		fatal("channels");
+	for (i = 0; i < n; i++) {
 		b->queue[b->n].fd = m->fds[i];
+		b->queue[b->n].tally = tally;
 		b->queue[b->n++].worker = in.worker;
 		m->fds[i] = -1;
 	}

@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 
+from handle import AT_WORKER, forge, worker_tag
 from harness import Failure, case
 from nfs import OK, HardMount
 from pmap import register
@@ -20,6 +21,7 @@ from servers import Server
 PIDFD_GETFD = 438
 ROLE_CHANNEL = 3  # common/process/role.h: to the parent
 BROKER_OPEN, BROKER_SEAL, BROKER_LINK = 0, 1, 2  # nfsd/broker/proto.h
+BROKER_BAD_MAX = 16  # nfsd/broker/broker.h
 OPEN_SIZE = 32 + 4 * 4 + 16 * 4
 
 
@@ -44,9 +46,10 @@ def taken(pid, fd):
     return socket.socket(fileno=got)
 
 
-def broker_channel(worker):
-    """One of the worker's channels to the broker, as a worker that was taken
-    over has it: a file thread's, which is the last."""
+def broker_channels(worker):
+    """The worker's channels to the broker, as a worker that was taken over has
+    them. A file thread's come first."""
+    found = []
     for fd in sorted(map(int, os.listdir(f"/proc/{worker}/fd")), reverse=True):
         try:
             if fd == ROLE_CHANNEL or not os.readlink(
@@ -56,9 +59,20 @@ def broker_channel(worker):
         except OSError:  # a connection that has just ended
             continue
         if s.family == socket.AF_UNIX and s.type == socket.SOCK_SEQPACKET:
-            return s
+            found.append(s)
+        else:
+            s.close()
+    if not found:
+        raise Failure("the worker has no channel to the broker")
+    return found
+
+
+def broker_channel(worker):
+    """A file thread's."""
+    first, *others = broker_channels(worker)
+    for s in others:
         s.close()
-    raise Failure("the worker has no channel to the broker")
+    return first
 
 
 def frame(kind, data=b"", length=None):
@@ -178,6 +192,38 @@ def broker_questions(w):
     for name in (b"../x\0", b"a/b\0", b"no end", b"\0"):
         misbehave(w, broker_channel, lambda root, fh, n=name: frame(
             BROKER_LINK, question(fh) + root + struct.pack("<I", len(n)) + n))
+
+
+@case(122, "guesses of the broker's tag, spread over a worker's channels",
+      own=True)
+def guesses(w):
+    with Server(w) as s:
+        s.forgive = "worker: pid [0-9]+ was killed by signal 9"
+        root = s.root()
+        with open(s.dir + "/key", "rb") as f:
+            key = f.read()
+        path = s.dir + "/rw"
+        w.equal(worker_tag(root, key, path), root[AT_WORKER:],
+                "the tag made here")
+        worker = s.role("nfsd", "worker")
+        ends = broker_channels(worker)[:3]  # of the file threads
+        w.equal(len(ends), 3, "channels")
+        answered = 0
+        for n in range(3 * BROKER_BAD_MAX + 3):
+            got = ask(ends[n % 3], BROKER_OPEN,
+                      question(forge(root, key, path, n)))
+            if got is None:
+                break
+            w.true(got[0] != 0 and got[1] == -1, f"guess {n}: {got}")
+            answered += 1
+        w.equal(answered, BROKER_BAD_MAX, "guesses that were answered")
+        for end in ends:
+            end.close()
+        w.true(eventually(lambda: not os.path.exists(f"/proc/{worker}"), 10),
+               "the worker lives on")
+        s.settle()
+        w.true("forged file handles" in s.log("nfsd"),
+               "the log does not say why")
 
 
 @case(118, "a process that was taken over gets nowhere", own=True)

@@ -70,7 +70,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		broker = start();
 	if (len < 2)
 		return 0;
-	channel = broker_channel_new(broker);
+	channel = broker_channel_new(broker, NULL);
 	len = len - 2 < sizeof(message) ? len - 2 : sizeof(message);
 	memcpy(message, data + 2, len);
 	if ((data[1] & 0x80) != 0)

@@ -63,7 +63,7 @@ door_call_init(struct door_call *c, const char *options)
 	door_set_exports(c->door, served(options, false));
 	for (i = 0; i < 2; i++)
 		door_set_broker(c->door, i,
-		    broker_client_new(-1, broker_channel_new(c->broker)));
+		    broker_client_new(-1, broker_channel_new(c->broker, NULL)));
 	come_from(&c->peer, "127.0.0.1", 700);
 	c->call.peer = &c->peer;
 	c->call.cred.flavor = AUTH_SYS;

@@ -42,7 +42,7 @@ fresh(const char *options, enum nfsd_mode mode)
 	broker = broker_new(&keys, mode);
 	exports = served_new(ex, &fd, NULL, 0, true);
 	broker_set_exports(broker, exports);
-	client = broker_client_new(-1, broker_channel_new(broker));
+	client = broker_client_new(-1, broker_channel_new(broker, NULL));
 }
 
 /*
@@ -57,7 +57,7 @@ myself(void)
 	struct cred_acting acting;
 
 	broker_client_free(client);
-	client = broker_client_new(-1, broker_channel_new(broker));
+	client = broker_client_new(-1, broker_channel_new(broker, NULL));
 	cred_init(&acting, geteuid() == 0 ? MODE_MULTI : MODE_SQUASH);
 	return cred_switch(&acting, &self) == 0;
 }
@@ -176,6 +176,30 @@ deleted(void)
 	unlinkat(root, "doomed", 0);
 }
 
+/* A worker's channels count forged handles together. */
+static void
+two_channels(const struct fh *fh, const struct fh *bad)
+{
+	struct broker_tally *tally = broker_tally_new(2);
+	struct broker_client *ends[2];
+	int i;
+
+	broker_client_free(client);
+	for (i = 0; i < 2; i++)
+		ends[i] =
+		    broker_client_new(-1, broker_channel_new(broker, tally));
+	for (i = 0; i <= BROKER_BAD_MAX; i++) {
+		client = ends[i % 2];
+		(void)refused(bad, BROKER_PATH, 65534, BROKER_FORGED);
+	}
+	client = ends[1];
+	ok(refused(fh, BROKER_PATH, 65534, EPIPE),
+	    "forged handles on two channels are added up");
+	broker_client_free(ends[0]);
+	broker_client_free(ends[1]);
+	client = broker_client_new(-1, broker_channel_new(broker, NULL));
+}
+
 static void
 forging(void)
 {
@@ -185,7 +209,7 @@ forging(void)
 	int i;
 
 	fh_check_worker(&fh, exports->list[0].path, &keys.worker, &plain);
-	skip(plain.kind != FH_KERNEL, 3, "no kernel handles here");
+	skip(plain.kind != FH_KERNEL, 6, "no kernel handles here");
 	/* A compromised worker has only its own key. */
 	memset(&other.broker, 0x55, sizeof(other.broker));
 	fh_seal(&bad, &plain, exports->list[0].path, &other);
@@ -198,6 +222,15 @@ forging(void)
 	(void)refused(&bad, BROKER_PATH, 65534, BROKER_FORGED);
 	ok(refused(&fh, BROKER_PATH, 65534, EPIPE),
 	    "too many forged handles end the channel");
+	two_channels(&fh, &bad);
+	fh_seal(&bad, &plain, "/before/a/reload", &keys);
+	for (i = 0; i < 2 * BROKER_BAD_MAX; i++)
+		if (!refused(&bad, BROKER_PATH, 65534, EAGAIN))
+			break;
+	cmp_ok(i, "==", 2 * BROKER_BAD_MAX,
+	    "a handle from before a reload may be tried again");
+	ok(opens(&fh, BROKER_PATH, 65534, O_PATH),
+	    "such handles do not count as forged");
 	end_skip;
 	fresh("rw", MODE_MULTI);
 }
@@ -356,7 +389,7 @@ hostile(void)
 		char names[8];
 	} q = { .seal = { .export_id = exports->list[0].id } };
 	struct broker_open open = { .want = BROKER_WANTS };
-	struct broker_channel *c = broker_channel_new(broker);
+	struct broker_channel *c = broker_channel_new(broker, NULL);
 	size_t len;
 
 #define ASK(type, data, n, k) is_refused(c, type, data, n, k)
@@ -416,7 +449,7 @@ static void *
 serve(void *arg)
 {
 	int fd = *(int *)arg;
-	struct broker_channel *c = broker_channel_new(broker);
+	struct broker_channel *c = broker_channel_new(broker, NULL);
 	bool good = broker_serve(c, fd) == NULL;
 
 	broker_channel_free(c);

@@ -204,7 +204,7 @@ open_door(struct nfs_fixture *f, const char *setup)
 	broker_set_exports(f->broker, x);
 	f->door = door_new(&settings);
 	door_set_exports(f->door, exports(f, setup, false));
-	channel = broker_channel_new(f->broker);
+	channel = broker_channel_new(f->broker, NULL);
 	if (channel == NULL)
 		errx(1, "fixture: channel");
 	door_set_broker(f->door, 0, broker_client_new(-1, channel));

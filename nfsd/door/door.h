@@ -142,8 +142,4 @@ void door_writeback_failed(const struct call_ctx *);
  */
 int door_access(struct call_ctx *, const struct door_obj *, int mode);
 
-/* identity.c. Is the caller unsquashed root? */
-bool door_is_root(const struct call_ctx *);
-/* May the caller make device nodes? (unsquashed root, if configured) */
-bool door_may_mknod(const struct call_ctx *);
 #endif

@@ -3,6 +3,7 @@
  * The caller after squashing. The thread acts as this user.
  * Runs in: nfsd worker (event loop and file threads).
  */
+#include "nfsd/door/identity.h"
 #include "nfsd/door/state.h"
 
 int
@@ -28,6 +29,20 @@ bool
 door_is_root(const struct call_ctx *ctx)
 {
 	return ctx->uid == 0 && ctx->thread->acting.switches;
+}
+
+bool
+door_is_user_kept(const struct call_ctx *ctx)
+{
+	return ctx->call->cred.flavor == AUTH_SYS &&
+	    ctx->call->cred.uid == ctx->uid;
+}
+
+bool
+door_is_group_kept(const struct call_ctx *ctx)
+{
+	return ctx->call->cred.flavor == AUTH_SYS &&
+	    ctx->call->cred.gid == ctx->gid;
 }
 
 bool

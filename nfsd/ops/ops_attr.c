@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * GETATTR, SETATTR, ACCESS. The kernel decides what the caller may set. One
- * rule is added: only an unsquashed root sets set-id bits on files.
+ * GETATTR, SETATTR, ACCESS. The kernel decides what the caller may set.
  * Runs in: nfsd worker (event loop and file threads).
  */
-#include <sys/syscall.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,11 +11,8 @@
 #include "exports/exports.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
+#include "nfsd/ops/ops_set.h"
 #include "nfsd/ops/ops_util.h"
-
-#ifndef SYS_fchmodat2
-#define SYS_fchmodat2 452
-#endif
 
 void
 op_getattr(struct call_ctx *ctx, const struct call_args *args,
@@ -33,122 +27,109 @@ op_getattr(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&obj);
 }
 
-mode_t
-ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
-{
-	if (!directory && !door_is_root(ctx))
-		mode &= ~(uint32_t)(S_ISUID | S_ISGID);
-	return mode & 07777;
-}
-
-/*
- * Can the kernel change the mode of an O_PATH descriptor? Linux 6.6 and later
- * can.
- */
-static bool
-can_chmod_path(void)
-{
-	static _Atomic int can = -1;
-
-	if (can == -1)
-		can = syscall(SYS_fchmodat2, -1, "", 0, AT_EMPTY_PATH) != -1 ||
-		    errno != ENOSYS;
-	return can == 1;
-}
-
-/*
- * Sets the mode of fd. Before Linux 6.6, fd must be a directory or a data
- * descriptor (see reopen()).
- */
-static int
-set_mode(int fd, mode_t mode, bool directory)
-{
-	if (can_chmod_path())
-		return (int)syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH);
-	return directory ? fchmodat(fd, ".", mode, 0) : fchmod(fd, mode);
-}
-
-static struct timespec
-set_time(enum nfs_set_time how, const struct timespec *client)
-{
-	struct timespec now = { 0, UTIME_NOW }, keep = { 0, UTIME_OMIT };
-
-	if (how == NFS_CLIENT_TIME)
-		return *client;
-	return how == NFS_SERVER_TIME ? now : keep;
-}
-
-static int
-set_times(int fd, const struct nfs_sattr *s)
-{
-	struct timespec t[2];
-
-	if (s->set_atime == NFS_KEEP_TIME && s->set_mtime == NFS_KEEP_TIME)
-		return 0;
-	t[0] = set_time(s->set_atime, &s->atime);
-	t[1] = set_time(s->set_mtime, &s->mtime);
-	return utimensat(fd, "", t, AT_EMPTY_PATH);
-}
-
-static int
-set_owner(int fd, const struct nfs_sattr *s)
-{
-	uid_t uid = s->set_uid ? s->uid : (uid_t)-1;
-	gid_t gid = s->set_gid ? s->gid : (gid_t)-1;
-
-	if (!s->set_uid && !s->set_gid)
-		return 0;
-	/* For the kernel, -1 means "leave it". A client must not send it. */
-	if ((s->set_uid && uid == (uid_t)-1) ||
-	    (s->set_gid && gid == (gid_t)-1)) {
-		errno = EINVAL;
-		return -1;
-	}
-	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
-}
-
-/* Sets owner, mode and times (not the size) of fd; type is its st_mode. */
+/* Sets owner, mode and times (not the size) of the object. */
 static enum nfsstat
-apply(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
-    mode_t type)
+apply(const struct call_ctx *ctx, const struct door_obj *obj,
+    const struct nfs_sattr *s)
 {
-	bool directory = S_ISDIR(type);
+	bool directory = S_ISDIR(obj->st.st_mode);
 
 	/* Owner before mode: a change of owner clears the set-id bits. */
-	if (set_owner(fd, s) == -1)
+	if (ops_set_owner(obj->fd, s) == -1)
 		return nfs_status(errno);
 	/* A symbolic link has no mode of its own, but clients send one. */
-	if (s->set_mode && !S_ISLNK(type) &&
-	    set_mode(fd, ops_mode(ctx, s->mode, directory), directory) == -1)
+	if (s->set_mode && !S_ISLNK(obj->st.st_mode) &&
+	    ops_set_mode(obj->fd, ops_mode(ctx, s->mode, directory),
+		directory) == -1)
 		return nfs_status(errno);
-	return set_times(fd, s) == -1 ? nfs_status(errno) : NFS_OK;
+	return ops_set_times(obj->fd, s) == -1 ? nfs_status(errno) : NFS_OK;
 }
 
-enum nfsstat
-ops_apply_new(const struct call_ctx *ctx, int fd, const struct nfs_sattr *s,
-    mode_t type)
+/*
+ * Puts back the attributes that this call has set, after a later one failed.
+ * One that is not as this call set it belongs to another call and stays.
+ */
+static void
+put_back(const struct door_obj *obj, const struct nfs_sattr *s)
 {
-	struct nfs_sattr rest = *s;
+	const struct stat *was = &obj->st;
+	const struct nfs_sattr old = { .set_uid = true,
+		.uid = was->st_uid,
+		.set_gid = true,
+		.gid = was->st_gid,
+		.set_atime = NFS_CLIENT_TIME,
+		.atime = was->st_atim,
+		.set_mtime = NFS_CLIENT_TIME,
+		.mtime = was->st_mtim };
+	struct stat now;
+	bool owner;
 
-	/*
-	 * Some clients send an owner with every CREATE. A caller who may not
-	 * change owners gets the file without it, not an error.
-	 */
-	if (!door_is_root(ctx))
-		rest.set_uid = rest.set_gid = false;
-	/* mkdir(2) ignores the setgid bit; it has set the other bits. */
-	rest.set_mode =
-	    S_ISDIR(type) && s->set_mode && (s->mode & S_ISGID) != 0;
-	return apply(ctx, fd, &rest, type);
+	if (fstat(obj->fd, &now) == -1)
+		return;
+	owner =
+	    (s->set_uid && now.st_uid != was->st_uid && now.st_uid == s->uid) ||
+	    (s->set_gid && now.st_gid != was->st_gid && now.st_gid == s->gid);
+	if (owner)
+		(void)ops_set_owner(obj->fd, &old);
+	if (now.st_mode != was->st_mode &&
+	    (owner || (s->set_mode && ((now.st_mode ^ s->mode) & 0777) == 0)))
+		(void)ops_set_mode(obj->fd, was->st_mode & 07777,
+		    S_ISDIR(was->st_mode));
+	if ((s->set_atime == NFS_CLIENT_TIME &&
+		!same_time(&now.st_atim, &was->st_atim) &&
+		same_time(&now.st_atim, &s->atime)) ||
+	    (s->set_mtime == NFS_CLIENT_TIME &&
+		!same_time(&now.st_mtim, &was->st_mtim) &&
+		same_time(&now.st_mtim, &s->mtime)))
+		(void)ops_set_times(obj->fd, &old);
 }
 
-/* The size comes first: if there is no space, nothing else is changed. */
+/*
+ * A truncation sets the mtime by itself, and a writer may set both times to the
+ * present. The kernel lets only the owner set one of them.
+ */
+static bool
+size_sets_times(const struct nfs_sattr *s)
+{
+	return s->set_size && s->set_atime != NFS_CLIENT_TIME &&
+	    s->set_mtime != NFS_CLIENT_TIME;
+}
+
+/* Sets the size, and the times once more: a new size has changed the mtime. */
 static enum nfsstat
-change(struct call_ctx *ctx, struct door_obj *obj, const struct nfs_sattr *s)
+set_size(const struct door_obj *obj, const struct nfs_sattr *s)
 {
-	if (s->set_size && ftruncate(obj->fd, (off_t)s->size) == -1)
+	struct nfs_sattr times = *s;
+
+	if (ftruncate(obj->fd, (off_t)s->size) == -1)
 		return nfs_status(errno);
-	return apply(ctx, obj->fd, s, obj->st.st_mode);
+	if (size_sets_times(s))
+		times.set_mtime = s->set_atime;
+	(void)ops_set_times(obj->fd, &times); /* change() was granted them */
+	return NFS_OK;
+}
+
+/*
+ * All or nothing. The size comes last, because lost data cannot be put back.
+ * Each step before it needs a right that includes those of the later ones. So
+ * if the kernel refuses the call, it refuses the first step, when nothing has
+ * changed yet.
+ */
+static enum nfsstat
+change(struct call_ctx *ctx, const struct door_obj *obj,
+    const struct nfs_sattr *s)
+{
+	struct nfs_sattr first = *s;
+	enum nfsstat status;
+
+	if (size_sets_times(s))
+		first.set_atime = first.set_mtime = NFS_KEEP_TIME;
+	status = apply(ctx, obj, &first);
+	if (status == NFS_OK && s->set_size)
+		status = set_size(obj, s);
+	if (status != NFS_OK)
+		put_back(obj, &first);
+	return status;
 }
 
 /* Returns NFS_OK if the attributes may be set, else the error. */
@@ -179,7 +160,7 @@ reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct door_obj *obj)
 	struct door_obj data;
 
 	if (!a->sattr.set_mode || a->sattr.set_size ||
-	    !S_ISREG(obj->st.st_mode) || can_chmod_path())
+	    !S_ISREG(obj->st.st_mode) || ops_can_chmod_path())
 		return NFS_OK;
 	status = door_open(ctx, &a->object, DOOR_FILE | DOOR_READ | DOOR_MODIFY,
 	    &data);

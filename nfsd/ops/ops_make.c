@@ -12,9 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/name.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
+#include "nfsd/door/identity.h"
+#include "nfsd/ops/ops_set.h"
 #include "nfsd/ops/ops_util.h"
 
 /* Modes if the client sends none. */
@@ -72,10 +75,11 @@ is_repeat(const struct nfs_make *a, const struct stat *st)
 	    st->st_mtim.tv_sec == t[1].tv_sec;
 }
 
-/* Sets the attributes of a new file, except for its mode. */
+/* Sets the attributes of a new file that open(2) has not set. */
 static enum nfsstat
 set_new(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 {
+	struct door_obj made = { .fd = fd };
 	struct timespec t[2];
 
 	if (a->how == NFS_EXCLUSIVE) {
@@ -85,7 +89,11 @@ set_new(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
 	if (a->sattr.set_size && a->sattr.size > 0 &&
 	    ftruncate(fd, (off_t)a->sattr.size) == -1)
 		return nfs_status(errno);
-	return ops_apply_new(ctx, fd, &a->sattr, S_IFREG);
+	if (!ops_needs_more(&a->sattr))
+		return NFS_OK;
+	if (fstat(fd, &made.st) == -1)
+		return nfs_status(errno);
+	return ops_apply_new(ctx, &made, &a->sattr, NULL);
 }
 
 static void
@@ -178,36 +186,44 @@ create(struct call_ctx *ctx, const struct door_obj *dir,
 	return status;
 }
 
-/* Does the new object need more than its mode? */
-static bool
-needs_more(const struct call_ctx *ctx, const struct nfs_make *a)
-{
-	const struct nfs_sattr *s = &a->sattr;
-
-	return s->set_atime != NFS_KEEP_TIME || s->set_mtime != NFS_KEEP_TIME ||
-	    (a->type == NFS_DIR && s->set_mode && (s->mode & S_ISGID)) ||
-	    (door_is_root(ctx) && (s->set_uid || s->set_gid));
-}
-
-/* Looks up the object just made. Sets its handle and attributes in res. */
+/* Sets the attributes that the call which made the object could not set. */
 static enum nfsstat
-finish_made(struct call_ctx *ctx, const struct door_obj *dir,
-    const struct nfs_make *a, struct call_res *res)
+set_made(struct call_ctx *ctx, const struct nfs_make *a,
+    const struct timespec *started, struct door_found *found)
 {
-	struct door_found found;
 	enum nfsstat status;
 	struct door_obj obj;
 
+	status = door_open(ctx, &found->fh, DOOR_MODIFY, &obj);
+	if (status != NFS_OK)
+		return status;
+	status = ops_apply_new(ctx, &obj, &a->sattr, started);
+	(void)door_stat(&obj, &found->st);
+	door_close(&obj);
+	return status;
+}
+
+/*
+ * Looks up the object just made. Sets its handle and attributes in res. If its
+ * attributes cannot be set, it is removed again; NOENT: it is not there.
+ */
+static enum nfsstat
+finish_made(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_make *a, const struct timespec *started,
+    struct call_res *res)
+{
+	struct door_found found;
+	enum nfsstat status;
+
 	ctx->changed = true;
 	status = door_lookup(ctx, dir, a->at.name.str, &found);
-	if (status == NFS_OK && needs_more(ctx, a)) {
-		status = door_open(ctx, &found.fh, DOOR_MODIFY, &obj);
-		if (status != NFS_OK)
-			return status;
-		status =
-		    ops_apply_new(ctx, obj.fd, &a->sattr, found.st.st_mode);
-		(void)door_stat(&obj, &found.st);
-		door_close(&obj);
+	if (ops_needs_more(&a->sattr)) {
+		if (status == NFS_OK)
+			status = set_made(ctx, a, started, &found);
+		if (status != NFS_OK && status != NFSERR_NOENT)
+			ctx->changed =
+			    unlinkat(dir->fd, a->at.name.str,
+				a->type == NFS_DIR ? AT_REMOVEDIR : 0) == -1;
 	}
 	if (status == NFS_OK)
 		answer(res, dir, &found);
@@ -219,12 +235,13 @@ static enum nfsstat
 make_dir(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
+	const struct timespec started = clock_wall();
 	mode_t mode =
 	    a->sattr.set_mode ? ops_mode(ctx, a->sattr.mode, true) : DIR_MODE;
 
 	if (mkdirat(dir->fd, a->at.name.str, mode) == -1)
 		return nfs_status(errno);
-	return finish_made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, &started, res);
 }
 
 /* Converts the target for symlink(2): terminated, in the server's encoding. */
@@ -252,6 +269,7 @@ static enum nfsstat
 make_link(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
+	const struct timespec started = clock_wall();
 	char *text = ctx->scratch->target;
 	enum nfsstat status;
 
@@ -260,7 +278,7 @@ make_link(struct call_ctx *ctx, const struct door_obj *dir,
 		return status;
 	if (symlinkat(text, dir->fd, a->at.name.str) == -1)
 		return nfs_status(errno);
-	return finish_made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, &started, res);
 }
 
 /*
@@ -276,6 +294,7 @@ make_node(struct call_ctx *ctx, const struct door_obj *dir,
 		[NFS_SOCK] = S_IFSOCK,
 		[NFS_FIFO] = S_IFIFO,
 	};
+	const struct timespec started = clock_wall();
 	mode_t type = types[a->type];
 	dev_t device = 0;
 
@@ -291,7 +310,7 @@ make_node(struct call_ctx *ctx, const struct door_obj *dir,
 	if (mknodat(dir->fd, a->at.name.str, type | file_mode(ctx, &a->sattr),
 		device) == -1)
 		return nfs_status(errno);
-	return finish_made(ctx, dir, a, res);
+	return finish_made(ctx, dir, a, &started, res);
 }
 
 /* The common part of the four operations. maker makes the object. */

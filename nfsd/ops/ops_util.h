@@ -37,18 +37,6 @@ void ops_post_found(struct nfs_post *, const struct door_obj *dir,
 void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
 
 /*
- * ops_attr.c. Returns the permission bits that a new mode may have. On files
- * other than directories, only an unsquashed root sets set-id bits.
- */
-mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
-/*
- * Sets owner and times of a new object as far as the caller may; type is its
- * st_mode.
- */
-enum nfsstat ops_apply_new(const struct call_ctx *, int fd,
-    const struct nfs_sattr *, mode_t type);
-
-/*
  * ops_util.c. Returns the bytes of data that one READ or WRITE of this call can
  * carry.
  */

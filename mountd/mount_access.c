@@ -18,7 +18,9 @@ enum reason {
 	NOT_EXPORTED,
 	OTHER_CLIENTS,
 	OTHER_DIALECT,
-	HIGH_PORT
+	HIGH_PORT,
+	BY_CERTIFICATE,
+	BELOW_CERTIFICATE
 };
 
 static void decide(struct mount_verdict *, enum reason, const char *fmt, ...)
@@ -29,7 +31,9 @@ decide(struct mount_verdict *v, enum reason reason, const char *fmt, ...)
 {
 	va_list ap;
 
-	v->status = reason == GRANTED ? MNT_OK : MNTERR_ACCES;
+	v->status = reason == GRANTED || reason == BY_CERTIFICATE ?
+	    MNT_OK :
+	    MNTERR_ACCES;
 	v->key = (uint64_t)reason << 16;
 	if (v->at.export != NULL)
 		v->key |= v->at.export->id;
@@ -73,30 +77,63 @@ refuse_client(struct mount_verdict *v, enum export_names names)
 			"");
 }
 
-void
-mount_access(struct mount_verdict *v, const struct exports *ex,
-    const char *path, enum export_names names, const struct addr *host)
+/* No entry is for the host's address: does one wait for a certificate? */
+static bool
+is_by_certificate(struct mount_verdict *v, enum export_names names)
+{
+	const struct export_client *c =
+	    exports_client_cert(v->at.export, names);
+
+	if (c == NULL)
+		return false;
+	if (*v->at.below == '\0')
+		decide(v, BY_CERTIFICATE,
+		    "line %d allows %.150s: the root's handle, by which nfsd "
+		    "does nothing without the certificate",
+		    c->line, c->text);
+	else
+		decide(v, BELOW_CERTIFICATE,
+		    "line %d allows %.150s: only the root of the export can be "
+		    "mounted, since mountd sees no certificate",
+		    c->line, c->text);
+	return true;
+}
+
+/* No entry is for the host. */
+static void
+refuse_host(struct mount_verdict *v, enum export_names names,
+    const struct addr *host, const struct peer_identity *id)
 {
 	const struct export_client *other;
 
+	if (id == NULL && is_by_certificate(v, names))
+		return;
+	other = exports_client(v->at.export, host, id,
+	    names == NAMES_BYTES ? NAMES_UTF16LE : NAMES_BYTES);
+	if (other != NULL)
+		decide(v, OTHER_DIALECT, "line %d is for clients %s",
+		    other->line,
+		    names == NAMES_BYTES ?
+			"whose names are UTF-16 (names=utf16le)" :
+			"whose names are bytes (add "
+			"\"names=utf16le\")");
+	else
+		refuse_client(v, names);
+}
+
+void
+mount_access(struct mount_verdict *v, const struct exports *ex,
+    const char *path, enum export_names names, const struct addr *host,
+    const struct peer_identity *id)
+{
 	memset(v, 0, sizeof(*v));
-	v->at = exports_place(ex, path, host, names);
+	v->at = exports_place(ex, path, host, id, names);
 	if (v->at.export == NULL) {
 		decide(v, NOT_EXPORTED, "not exported");
 		return;
 	}
 	if (v->at.client == NULL) {
-		other = exports_client(v->at.export, host,
-		    names == NAMES_BYTES ? NAMES_UTF16LE : NAMES_BYTES);
-		if (other != NULL)
-			decide(v, OTHER_DIALECT, "line %d is for clients %s",
-			    other->line,
-			    names == NAMES_BYTES ?
-				"whose names are UTF-16 (names=utf16le)" :
-				"whose names are bytes (add "
-				"\"names=utf16le\")");
-		else
-			refuse_client(v, names);
+		refuse_host(v, names, host, id);
 		return;
 	}
 	if (!exports_port_ok(v->at.client, host)) {

@@ -7,7 +7,7 @@
 #ifndef MOUNT_ACCESS_H
 #define MOUNT_ACCESS_H
 
-#include "exports/exports.h"
+#include "exports/client.h"
 #include "mountd/mount.h"
 
 struct mount_verdict {
@@ -20,8 +20,14 @@ struct mount_verdict {
 /*
  * Decides whether this host may mount this path, which is clean. The status of
  * a refusal does not reveal whether such an export exists.
+ *
+ * mountd sees no certificate (NULL), since clients send MNT in the clear. The
+ * root of an export that has entries for certificates is therefore given to
+ * every host, and nfsd decides for each call. "mountd -n -x" may know the
+ * certificate, and is then told what nfsd decides.
  */
 void mount_access(struct mount_verdict *, const struct exports *,
-    const char *path, enum export_names, const struct addr *host);
+    const char *path, enum export_names, const struct addr *host,
+    const struct peer_identity *);
 
 #endif

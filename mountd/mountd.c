@@ -22,6 +22,7 @@ static const struct daemon_option options[] = {
 };
 
 static const struct daemon_option settings[] = {
+	{ 0, "cert", "file|name", "with -n -x: the client's certificate, or a name in it", OPT_TEXT(struct mountd, cert, 1) },
 	{ 0, "connections-max", "n", "TCP connections in all", OPT_LIMIT },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
@@ -77,6 +78,8 @@ read_options(struct mountd *m, int argc, char *argv[])
 	daemon_options(&m->d, &spec, argc, argv);
 	if (m->explain != NULL && !m->d.check_only)
 		fatalx("-x only explains the configuration: add -n");
+	if (m->cert != NULL && m->explain == NULL)
+		fatalx("-o cert only explains the configuration: add -n -x");
 	if (m->d.noperands > 0 && m->explain == NULL)
 		fatalx("\"%s\": a path needs -n -x", m->d.operands[0]);
 	m->setup.strict = m->d.strict;

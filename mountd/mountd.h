@@ -70,6 +70,7 @@ struct mountd_sealed {
 struct mountd {
 	struct daemon d;
 	const char *explain; /* -x */
+	const char *cert; /* -o cert: of the client that -x explains */
 	struct mountd_setup setup;
 };
 

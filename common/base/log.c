@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,6 +205,17 @@ fatalx(const char *fmt, ...)
 	log_line(LOG_CRIT, 0, fmt, ap);
 	va_end(ap);
 	exit(1);
+}
+
+void
+fatal_config(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_line(LOG_CRIT, 0, fmt, ap);
+	va_end(ap);
+	exit(EX_CONFIG);
 }
 
 void

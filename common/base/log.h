@@ -30,6 +30,8 @@ int log_verbose(void);
 /* Without x, ": strerror(errno)" is appended. */
 void fatal(const char *fmt, ...) PRINTF_LIKE(1, 2) NO_RETURN;
 void fatalx(const char *fmt, ...) PRINTF_LIKE(1, 2) NO_RETURN;
+/* The same for a mistake in the configuration: exit status 78 (EX_CONFIG). */
+void fatal_config(const char *fmt, ...) PRINTF_LIKE(1, 2) NO_RETURN;
 void log_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_warnx(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_info(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "exports/client.h"
 #include "exports/config.h"
 #include "exports/submounts.h"
 
@@ -64,8 +65,30 @@ config_absent(struct reporter *r, const struct exports *ex)
 	}
 }
 
+/* Reports an entry that demands more than the daemon offers. */
+static bool
+config_offers(struct reporter *r, const struct exports *ex,
+    enum peer_security offers)
+{
+	enum peer_security most;
+	const struct export_client *c = exports_demand(ex, &most);
+	char message[256];
+
+	if (most <= offers)
+		return true;
+	(void)snprintf(message, sizeof(message),
+	    "\"%.100s\" demands xprtsec=%s, but nfsd has no %s", c->text,
+	    exports_xprtsec(most),
+	    offers == PEER_PLAIN ?
+		"certificate of its own (-o tls-cert and -o tls-key)" :
+		"certificates to verify clients by (-o tls-ca)");
+	config_report(r, EXPORTS_ERROR, c->line, c->column, message);
+	return false;
+}
+
 bool
-config_load(struct exports_file *out, const char *file, bool check)
+config_load(struct exports_file *out, const char *file,
+    enum peer_security offers, bool check)
 {
 	struct reporter r = { file, check };
 	const struct exports_hooks hooks = { config_report, NULL, &r };
@@ -73,6 +96,10 @@ config_load(struct exports_file *out, const char *file, bool check)
 
 	if (!exports_load(&f, file, &hooks))
 		return false;
+	if (!config_offers(&r, f.list, offers)) {
+		exports_file_clear(&f);
+		return false;
+	}
 	if (f.list->n == 0)
 		config_report(&r, EXPORTS_WARNING, 0, 0,
 		    f.missing ? "no such file: nothing is exported" :
@@ -189,13 +216,13 @@ config_jail(const struct exports *ex, struct submounts *subs, bool rootless)
 }
 
 bool
-config_reload(struct exports_file *current, const char *file, struct jail *jail,
-    struct submounts *subs)
+config_reload(struct exports_file *current, const char *file,
+    enum peer_security offers, struct jail *jail, struct submounts *subs)
 {
 	static struct submounts found; /* replaces *subs on success */
 	struct jail_export list[JAIL_EXPORTS_MAX];
 	struct exports_file next = { .packed = -1 };
-	bool good = config_load(&next, file, false);
+	bool good = config_load(&next, file, offers, false);
 
 	if (good) {
 		submounts_list(&found, next.list);

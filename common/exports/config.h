@@ -22,8 +22,13 @@
  * in the log or, with check, on standard error. A missing or empty file means
  * no exports and gives a warning. check also warns of paths that do not exist;
  * otherwise the jail does.
+ *
+ * offers is what the daemon can have of a connection: PEER_TLS if it has a
+ * certificate, PEER_MTLS if it also can verify those of clients. An entry that
+ * demands more is an error: its clients would all be refused.
  */
-bool config_load(struct exports_file *out, const char *file, bool check);
+bool config_load(struct exports_file *out, const char *file,
+    enum peer_security offers, bool check);
 /*
  * Returns a jail that holds the exports and the filesystems mounted inside
  * them, and fills in the latter. An export with "mountpoint" is left out with a
@@ -37,7 +42,7 @@ struct jail *config_jail(const struct exports *, struct submounts *,
  * fails; *current is then unchanged.
  */
 bool config_reload(struct exports_file *current, const char *file,
-    struct jail *, struct submounts *);
+    enum peer_security offers, struct jail *, struct submounts *);
 /* Derives the keys from the handle key file, which it makes if missing. */
 void config_load_key(struct fh_keys *, const char *file);
 

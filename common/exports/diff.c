@@ -34,8 +34,9 @@ same_export(const struct export *a, const struct export *b)
 	for (i = 0; i < a->nclients; i++) {
 		x = &a->clients[i];
 		y = &b->clients[i];
-		if (x->any != y->any || x->plen != y->plen ||
-		    !addr_equal(&x->net, &y->net) ||
+		if (x->cert != y->cert || x->any != y->any ||
+		    x->plen != y->plen || !addr_equal(&x->net, &y->net) ||
+		    (x->cert != 0 && strcmp(x->text, y->text) != 0) ||
 		    !exports_options_equal(&x->options, &y->options) ||
 		    !same_aliases(x, y))
 			return false;

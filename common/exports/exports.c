@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Searches an export list: which export, which client entry, which port.
+ * Searches an export list: which export, which path.
  * Pure: a list never changes after exports_parse() has built it.
  * Runs in: mountd (all roles), nfsd (all roles), tests, fuzzers.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "exports/exports.h"
-
-#define PORT_RESERVED 1024 /* IPPORT_RESERVED */
+#include "exports/client.h"
 
 static void
 client_free(struct export_client *c)
@@ -143,23 +141,6 @@ exports_clean_path(const char *path, size_t len, char out[EXPORTS_PATH_MAX + 1])
 	return true;
 }
 
-const struct export_client *
-exports_client(const struct export *e, const struct addr *host,
-    enum export_names names)
-{
-	const struct export_client *c;
-	size_t i;
-
-	for (i = 0; i < e->nclients; i++) {
-		c = &e->clients[i];
-		if (c->options.names != names)
-			continue;
-		if (c->any || addr_in_prefix(host, &c->net, c->plen))
-			return c;
-	}
-	return NULL;
-}
-
 bool
 exports_speaks(const struct export *e, enum export_names names)
 {
@@ -182,15 +163,10 @@ exports_crossmnt(const struct export *e)
 	return false;
 }
 
-bool
-exports_port_ok(const struct export_client *c, const struct addr *host)
-{
-	return c->options.insecure || host->port < PORT_RESERVED;
-}
-
 struct exports_place
 exports_place(const struct exports *ex, const char *path,
-    const struct addr *host, enum export_names names)
+    const struct addr *host, const struct peer_identity *id,
+    enum export_names names)
 {
 	struct exports_place at = { 0 };
 	const struct export_client *c;
@@ -199,10 +175,10 @@ exports_place(const struct exports *ex, const char *path,
 	at.export = exports_find_above(ex, path);
 	if (at.export != NULL) {
 		most = covers(at.export->path, path);
-		at.client = exports_client(at.export, host, names);
+		at.client = exports_client(at.export, host, id, names);
 	}
 	for (i = 0; i < ex->n; i++) {
-		c = exports_client(&ex->list[i], host, names);
+		c = exports_client(&ex->list[i], host, id, names);
 		for (j = 0; c != NULL && j < c->naliases; j++) {
 			len = covers(c->aliases[j], path);
 			if (len < most || len == 0 ||

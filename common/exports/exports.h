@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "rpc/identity.h"
 
 #define EXPORTS_PATH_MAX    1024 /* MNTPATHLEN */
 #define EXPORTS_MAX	    1024
@@ -37,20 +38,33 @@ struct export_options {
 	bool fold; /* names match regardless of case and NFC/NFD form */
 	bool fileid32; /* inode numbers are reduced to 32 bits */
 	enum export_names names;
+	enum peer_security xprtsec; /* what the connection must be at least */
 	uint32_t anonuid;
 	uint32_t anongid;
 	uint32_t readsize; /* 0: the server's own limit */
 	uint32_t writesize;
 };
 
-/* One client entry of an export: a prefix of addresses, or all of them. */
+/* How an entry names a certificate; the first one that matches decides. */
+enum export_cert {
+	CERT_FINGERPRINT = 1, /* cert:sha256:HEX */
+	CERT_NAME, /* cert:laptop.example.org */
+	CERT_ANY /* cert:* */
+};
+
+/*
+ * One client entry of an export: a certificate, a prefix of addresses, or all
+ * addresses.
+ */
 struct export_client {
+	enum export_cert cert; /* 0: an address */
+	uint8_t fingerprint[PEER_FINGERPRINT];
 	struct addr net;
 	unsigned int plen;
 	bool any; /* "*" */
 	int line; /* its place in the file */
 	int column;
-	char *text; /* as in the file: "10.0.0.0/8", "host.example" */
+	char *text; /* as in the file: "10.0.0.0/8", "cert:host.example" */
 	struct export_options options;
 	char *aliases[EXPORTS_ALIASES_MAX];
 	size_t naliases;
@@ -103,19 +117,10 @@ const struct export *exports_find_above(const struct exports *, const char *);
 /* Cleans a path as text. Returns false: not absolute, too long, has "..". */
 bool exports_clean_path(const char *path, size_t len,
     char out[EXPORTS_PATH_MAX + 1]);
-/*
- * Returns the client entry that decides for this host, or NULL if none permits
- * it. Only entries of this dialect count; the most specific one decides.
- */
-const struct export_client *exports_client(const struct export *,
-    const struct addr *host, enum export_names);
 /* Does any client entry of the export have this dialect? */
 bool exports_speaks(const struct export *, enum export_names);
 /* May any client enter filesystems that are mounted inside? */
 bool exports_crossmnt(const struct export *);
-/* Does "secure" permit the host's port? */
-bool exports_port_ok(const struct export_client *, const struct addr *host);
-
 /* The export to which the path of a MNT call leads. */
 struct exports_place {
 	const struct export *export; /* NULL: none */
@@ -129,6 +134,6 @@ struct exports_place {
  * preferred if it matches at least as much of path as an export's own path.
  */
 struct exports_place exports_place(const struct exports *, const char *path,
-    const struct addr *host, enum export_names);
+    const struct addr *host, const struct peer_identity *, enum export_names);
 
 #endif

@@ -19,6 +19,10 @@ compare_clients(const void *a, const void *b)
 	const struct export_client *x = a, *y = b;
 	unsigned int xlen, ylen;
 
+	if ((x->cert != 0) != (y->cert != 0))
+		return x->cert != 0 ? -1 : 1;
+	if (x->cert != y->cert)
+		return x->cert < y->cert ? -1 : 1;
 	if (x->any != y->any)
 		return x->any ? 1 : -1;
 	xlen = x->plen + (x->net.family == AF_INET ? 96 : 0);

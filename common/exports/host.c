@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A client as an administrator writes it: "*", an address, a prefix, a
- * netmask, a host name. The hook of exports_parse() resolves names: by a lookup
+ * netmask, a host name, a certificate. The hook of exports_parse() resolves names: by a lookup
  * in the parent, from a table in its roles. A pattern that needs a lookup for
  * every call is refused.
  * Runs in: wherever exports_parse() does.
@@ -11,8 +11,11 @@
 
 #include <string.h>
 
+#include "exports/client.h"
 #include "exports/parse.h"
 
+#define CERT		  "cert:"
+#define SHA256		  "sha256:"
 #define HOST_NAME_MAX_LEN 253
 #define MAPPED_BITS	  96 /* ::ffff:0:0/96 holds the IPv4 addresses */
 
@@ -242,6 +245,58 @@ refusal(const char *text)
 }
 
 bool
+exports_fingerprint(const char *s, uint8_t out[PEER_FINGERPRINT])
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *digit;
+	size_t n = 0;
+
+	for (; *s != '\0'; s++) {
+		if (*s == ':' && n > 0 && n % 2 == 0 && s[1] != '\0')
+			continue;
+		digit = strchr(digits, *s);
+		if (digit == NULL || n == 2 * PEER_FINGERPRINT)
+			return false;
+		out[n / 2] =
+		    (uint8_t)(out[n / 2] << 4 | ((digit - digits) & 15));
+		n++;
+	}
+	return n == 2 * PEER_FINGERPRINT;
+}
+
+/* Reads what follows "cert:". Returns false after a report. */
+static bool
+parse_cert(struct exports_parser *p, struct exports_host *h, const char *text,
+    struct exports_at at)
+{
+	const char *name = text + strlen(CERT);
+
+	if (strcmp(name, "*") == 0) {
+		h->cert = CERT_ANY;
+		return true;
+	}
+	if (strncmp(name, SHA256, strlen(SHA256)) == 0) {
+		h->cert = CERT_FINGERPRINT;
+		if (exports_fingerprint(name + strlen(SHA256), h->fingerprint))
+			return true;
+		exports_error(p, at,
+		    "client \"%s\": a fingerprint has 64 hexadecimal digits "
+		    "(openssl x509 -noout -fingerprint -sha256 -in FILE)",
+		    text);
+		return false;
+	}
+	h->cert = CERT_NAME;
+	if (*name != '\0' && strlen(name) < PEER_TEXT &&
+	    strpbrk(name, "*?[:") == NULL)
+		return true;
+	exports_error(p, at,
+	    "client \"%s\": write cert:NAME with a whole DNS name or common "
+	    "name, cert:sha256:HEX, or cert:* for every certificate",
+	    text);
+	return false;
+}
+
+bool
 exports_host(struct exports_parser *p, struct exports_host *h, const char *text,
     struct exports_at at)
 {
@@ -254,6 +309,8 @@ exports_host(struct exports_parser *p, struct exports_host *h, const char *text,
 		h->any = true;
 		return true;
 	}
+	if (strncmp(text, CERT, strlen(CERT)) == 0)
+		return parse_cert(p, h, text, at);
 	if (numeric(p, h, text, at, &ok))
 		return ok;
 	why = refusal(text);

@@ -2,14 +2,15 @@
 /*
  * The options of an export, one row each, and how they change a draft. An
  * option that only a kernel server needs has a row too: it is accepted, and one
- * warning names it. An option whose absence would weaken security (Kerberos,
- * TLS) is refused.
+ * warning names it. An option whose absence would weaken security
+ * (Kerberos) is refused.
  * Runs in: wherever exports_parse() does.
  */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exports/client.h"
 #include "exports/id.h"
 #include "exports/parse.h"
 
@@ -156,7 +157,8 @@ exports_options_equal(const struct export_options *a,
 			size) != 0)
 			return false;
 	}
-	return a->names == b->names && a->mountpoint == b->mountpoint;
+	return a->names == b->names && a->mountpoint == b->mountpoint &&
+	    a->xprtsec == b->xprtsec;
 }
 
 /* Reads decimal digits only: no sign, no blanks, no overflow. */
@@ -286,15 +288,40 @@ option_sec(struct exports_parser *p, struct exports_draft *d UNUSED,
 		    "sec \"%s\" is not supported: only \"sys\" is", value);
 }
 
+/*
+ * Reads a list such as "tls:mtls". Its weakest word is what the connection must
+ * be at least: a client with a certificate satisfies "tls" too.
+ */
 static void
-option_xprtsec(struct exports_parser *p, struct exports_draft *d UNUSED,
+option_xprtsec(struct exports_parser *p, struct exports_draft *d,
     const char *value, struct exports_at at)
 {
-	if (strcmp(value, "none") != 0)
-		exports_error(p, at,
-		    "xprtsec \"%s\" is not supported: there is no TLS, which "
-		    "this export requires",
-		    value);
+	static const enum peer_security all[] = { PEER_PLAIN, PEER_TLS,
+		PEER_MTLS };
+	enum peer_security least = PEER_MTLS;
+	const char *word = value;
+	size_t i, len;
+
+	for (;; word += len + 1) {
+		len = strcspn(word, ":");
+		for (i = 0; i < nitems(all); i++) {
+			if (strlen(exports_xprtsec(all[i])) == len &&
+			    memcmp(word, exports_xprtsec(all[i]), len) == 0)
+				break;
+		}
+		if (i == nitems(all)) {
+			exports_error(p, at,
+			    "xprtsec \"%s\" is not a list of \"none\", \"tls\" "
+			    "and \"mtls\" with colons between them",
+			    value);
+			return;
+		}
+		if (all[i] < least)
+			least = all[i];
+		if (word[len] == '\0')
+			break;
+	}
+	d->options.xprtsec = least;
 }
 
 /* A dash and an underscore count as equal, because they are often confused. */

@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "exports/parse.h"
@@ -271,13 +272,20 @@ find_or_add_export(struct parse *s, const char *path, const struct word *w)
 	return &list[ex->n++];
 }
 
+/* Would both match the same clients? */
 static bool
-same_client(const struct export_client *c, bool any, const struct addr *net,
-    unsigned int plen, const struct exports_draft *d)
+same_client(const struct export_client *a, const struct export_client *b)
 {
-	if (c->options.names != d->options.names || c->any != any)
+	if (a->options.names != b->options.names || a->cert != b->cert ||
+	    a->any != b->any)
 		return false;
-	return any || (c->plen == plen && addr_same_host(&c->net, net));
+	if (a->cert == CERT_NAME)
+		return strcasecmp(a->text, b->text) == 0;
+	if (a->cert != 0)
+		return memcmp(a->fingerprint, b->fingerprint,
+			   sizeof(a->fingerprint)) == 0;
+	return a->any ||
+	    (a->plen == b->plen && addr_same_host(&a->net, &b->net));
 }
 
 static bool
@@ -333,15 +341,16 @@ repeat_client(struct parse *s, struct export_client *c,
 		    c->line);
 }
 
+/* Adds a client; wanted says which hosts it matches. */
 static void
-add_client(struct parse *s, struct export *e, const struct word *w, bool any,
-    const struct addr *net, unsigned int plen, const struct exports_draft *d)
+add_client(struct parse *s, struct export *e, const struct word *w,
+    const struct export_client *wanted, const struct exports_draft *d)
 {
 	struct export_client *c;
 	size_t i;
 
 	for (i = 0; i < e->nclients; i++) {
-		if (same_client(&e->clients[i], any, net, plen, d)) {
+		if (same_client(&e->clients[i], wanted)) {
 			repeat_client(s, &e->clients[i], d, w);
 			return;
 		}
@@ -353,29 +362,52 @@ add_client(struct parse *s, struct export *e, const struct word *w, bool any,
 		return;
 	e->clients = c;
 	c += e->nclients;
+	*c = *wanted;
 	c->text = strdup(w->text);
 	if (c->text == NULL) {
 		exports_error(&s->p, w->at, "out of memory");
 		return;
 	}
-	c->any = any;
-	c->net = *net;
-	c->plen = plen;
-	c->line = w->at.line;
-	c->column = w->at.column;
-	c->options = d->options;
 	e->nclients++;
 	s->nclients++;
 	(void)add_aliases(s, c, d, w);
 }
 
+/* Adds the entries of one client: one, or one for each of its addresses. */
+static void
+add_clients(struct parse *s, struct export *e, struct word *w,
+    const struct exports_host *h, const struct exports_draft *d)
+{
+	struct export_client wanted = { .cert = h->cert,
+		.any = h->any,
+		.line = w->at.line,
+		.column = w->at.column,
+		.text = w->text, /* to compare */
+		.options = d->options };
+	size_t i;
+
+	memcpy(wanted.fingerprint, h->fingerprint, sizeof(h->fingerprint));
+	if (h->any || h->cert != 0)
+		add_client(s, e, w, &wanted, d);
+	for (i = 0; i < h->n; i++) {
+		wanted.net = h->net[i];
+		wanted.plen = h->plen[i];
+		add_client(s, e, w, &wanted, d);
+	}
+}
+
 /* Warns of options of one client that do not go together. */
 static void
-check_draft(struct parse *s, const struct exports_draft *d,
-    const struct word *w)
+check_draft(struct parse *s, const struct exports_host *h,
+    const struct exports_draft *d, const struct word *w)
 {
 	const struct export_options *o = &d->options;
 
+	if (h->cert != 0 && d->naliases > 0)
+		exports_error(&s->p, w->at,
+		    "\"%s\": a client that is known by certificate has no "
+		    "alias, since mountd sees no certificate",
+		    w->text);
 	if (o->all_squash && o->no_root_squash)
 		exports_warning(&s->p, w->at,
 		    "\"%s\": no_root_squash has no effect with all_squash",
@@ -408,11 +440,9 @@ static bool
 parse_client(struct parse *s, struct export *e,
     const struct exports_draft *defaults)
 {
-	static const struct addr nowhere;
 	struct exports_draft d;
 	struct exports_host h;
 	struct word w, junk;
-	size_t i;
 	bool fits;
 
 	fits = read_word(s, &w, "()");
@@ -436,12 +466,9 @@ parse_client(struct parse *s, struct export *e,
 		exports_error(&s->p, junk.at,
 		    "a blank is missing before \"%s\"", junk.text);
 	if (fits && exports_host(&s->p, &h, w.text, w.at) && e != NULL) {
-		check_draft(s, &d, &w);
+		check_draft(s, &h, &d, &w);
 		set_fsid(s, e, &d, &w);
-		if (h.any)
-			add_client(s, e, &w, true, &nowhere, 0, &d);
-		for (i = 0; i < h.n; i++)
-			add_client(s, e, &w, false, &h.net[i], h.plen[i], &d);
+		add_clients(s, e, &w, &h, &d);
 	}
 	exports_draft_clear(&d);
 	return true;

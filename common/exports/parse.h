@@ -62,8 +62,13 @@ void exports_option_idle(struct exports_parser *);
 bool exports_options_equal(const struct export_options *,
     const struct export_options *);
 
-/* host.c: the prefixes of a client; a host name may have several. */
+/*
+ * host.c: which hosts a client matches: a certificate, any host, or prefixes. A host name
+ * may have several of those.
+ */
 struct exports_host {
+	enum export_cert cert; /* 0: no certificate */
+	uint8_t fingerprint[PEER_FINGERPRINT];
 	bool any;
 	struct addr net[EXPORTS_ADDRESSES_MAX];
 	unsigned int plen[EXPORTS_ADDRESSES_MAX];

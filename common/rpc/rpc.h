@@ -120,6 +120,8 @@ struct rpc_call {
 	 * the initial value, means that there is a result.
 	 */
 	enum rpc_accept_stat refuse;
+	/* The same if the caller's proof is too weak. Initially AUTH_OK. */
+	enum rpc_auth_stat deny;
 	unsigned int thread; /* 0: the event loop, else the file thread */
 	/*
 	 * The reply buffer after the reply header. An operation puts bulk data

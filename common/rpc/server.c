@@ -194,6 +194,15 @@ finish(struct rpc_server *s, struct work *w)
 		log_call(&w->call);
 }
 
+/* The attempt ends with a denial, which the reply cache does not keep. */
+static bool
+attempt_denied(struct work *w)
+{
+	xdr_out_init(&w->out, w->out.base, w->out.cap);
+	rpc_put_auth_error(&w->out, w->call.xid, w->call.deny);
+	return true;
+}
+
 /*
  * Decodes, runs, encodes. Only this function checks the cursors. Returns false
  * if the operation must run again on a file thread.
@@ -202,7 +211,6 @@ static bool
 attempt(struct rpc_server *s, struct work *w)
 {
 	struct rpc_call *call = &w->call;
-	enum rpc_auth_stat auth;
 
 	memset(w->ctx, 0, s->hooks.ctx_size);
 	memset(w->args, 0, s->hooks.args_size);
@@ -212,14 +220,11 @@ attempt(struct rpc_server *s, struct work *w)
 	call->room_len = xdr_out_left(&w->out);
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
-	auth = AUTH_OK;
+	call->deny = AUTH_OK;
 	if (s->hooks.begin != NULL)
-		auth = s->hooks.begin(s->hooks.arg, w->ctx, call);
-	if (auth != AUTH_OK) {
-		xdr_out_init(&w->out, w->out.base, w->out.cap);
-		rpc_put_auth_error(&w->out, call->xid, auth);
-		return true;
-	}
+		call->deny = s->hooks.begin(s->hooks.arg, w->ctx, call);
+	if (call->deny != AUTH_OK)
+		return attempt_denied(w);
 	w->begun = true;
 	call->proc->get(&w->in, w->args);
 	if (w->in.failed)
@@ -228,6 +233,8 @@ attempt(struct rpc_server *s, struct work *w)
 		call->proc->run(w->ctx, w->args, w->res);
 		if (call->deferred && !call->may_block)
 			return false;
+		if (call->deny != AUTH_OK)
+			return attempt_denied(w);
 		if (call->refuse == RPC_SUCCESS)
 			call->proc->put(&w->out, w->res);
 		if (!w->out.failed)

@@ -13,6 +13,7 @@
 #include "exports/config.h"
 #include "mountd/mount_access.h"
 #include "mountd/mountd.h"
+#include "mountd/parent/cert_file.h"
 
 #define PORT_ASSUMED 1023 /* a port that "secure" permits */
 
@@ -41,6 +42,10 @@ print_options(const struct export_client *c)
 	printf("; %s", o->rw ? "read and write" : "read-only");
 	print_squash(o);
 	printf("; %s", o->insecure ? "any port" : "port below 1024");
+	if (c->cert != 0 || o->xprtsec == PEER_MTLS)
+		printf("; TLS with a certificate");
+	else if (o->xprtsec == PEER_TLS)
+		printf("; TLS");
 	if (o->async)
 		printf("; async");
 	if (o->crossmnt)
@@ -49,14 +54,20 @@ print_options(const struct export_client *c)
 		printf("%s%s", i == 0 ? "; also as " : ", ", c->aliases[i]);
 }
 
+/* The client whose rights are explained. */
+struct client {
+	struct addr host;
+	const struct peer_identity *identity; /* NULL: without certificate */
+};
+
 /* Prints "/srv/x: granted: line 3 allows 10.0.0.0/8; read-only; ...". */
 static void
 explain_path(const struct exports *ex, const char *path,
-    const struct addr *host, enum export_names names)
+    const struct client *who, enum export_names names)
 {
 	struct mount_verdict v;
 
-	mount_access(&v, ex, path, names, host);
+	mount_access(&v, ex, path, names, &who->host, who->identity);
 	printf("%s%s: %s: %s", path, face[names],
 	    v.status == MNT_OK ? "granted" : "refused", v.why);
 	if (v.at.client != NULL)
@@ -75,7 +86,7 @@ has_face(const struct export *e, enum export_names names)
 }
 
 static void
-explain_all(const struct exports *ex, const struct addr *host)
+explain_all(const struct exports *ex, const struct client *who)
 {
 	const struct export *e;
 	size_t i;
@@ -83,32 +94,68 @@ explain_all(const struct exports *ex, const struct addr *host)
 	for (i = 0; i < ex->n; i++) {
 		e = &ex->list[i];
 		if (has_face(e, NAMES_BYTES))
-			explain_path(ex, e->path, host, NAMES_BYTES);
+			explain_path(ex, e->path, who, NAMES_BYTES);
 		if (has_face(e, NAMES_UTF16LE))
-			explain_path(ex, e->path, host, NAMES_UTF16LE);
+			explain_path(ex, e->path, who, NAMES_UTF16LE);
 	}
+}
+
+/* Fills in the client from -x and -o cert. Returns false after a message. */
+static bool
+read_client(struct client *who, struct peer_identity *id,
+    const struct mountd *m)
+{
+	const char *why;
+
+	if (!addr_parse(&who->host, m->explain)) {
+		(void)fprintf(stderr,
+		    "-x %s: not an address (10.0.0.5, 10.0.0.5:912, ::1, "
+		    "[::1]:912)\n",
+		    m->explain);
+		return false;
+	}
+	if (who->host.port == 0)
+		who->host.port = PORT_ASSUMED;
+	if (m->cert == NULL)
+		return true;
+	why = cert_identity(id, m->cert);
+	if (why != NULL) {
+		(void)fprintf(stderr, "-o cert=%s: %s\n", m->cert, why);
+		return false;
+	}
+	who->identity = id;
+	return true;
+}
+
+static void
+print_client(const struct client *who)
+{
+	char shown[ADDR_STRLEN];
+	const char *name;
+	uint32_t i;
+
+	printf("client %s", addr_print(&who->host, shown));
+	if (who->identity != NULL)
+		printf(", certificate");
+	for (i = 0; (name = peer_name(who->identity, i)) != NULL; i++)
+		printf("%s %s", i == 0 ? "" : ",", name);
+	printf("\n");
 }
 
 static int
 explain(const struct exports *ex, const struct mountd *m)
 {
-	char clean[EXPORTS_PATH_MAX + 1], shown[ADDR_STRLEN];
+	char clean[EXPORTS_PATH_MAX + 1];
+	static struct peer_identity id;
+	struct client who = { 0 };
 	const struct export *e;
 	const char *path;
-	struct addr host;
 
-	if (!addr_parse(&host, m->explain)) {
-		(void)fprintf(stderr,
-		    "-x %s: not an address (10.0.0.5, 10.0.0.5:912, ::1, "
-		    "[::1]:912)\n",
-		    m->explain);
+	if (!read_client(&who, &id, m))
 		return 1;
-	}
-	if (host.port == 0)
-		host.port = PORT_ASSUMED;
-	printf("client %s\n", addr_print(&host, shown));
+	print_client(&who);
 	if (m->d.noperands == 0) {
-		explain_all(ex, &host);
+		explain_all(ex, &who);
 		return 0;
 	}
 	path = m->d.operands[0];
@@ -118,10 +165,27 @@ explain(const struct exports *ex, const struct mountd *m)
 	}
 	e = exports_find_above(ex, clean);
 	if (e == NULL || has_face(e, NAMES_BYTES))
-		explain_path(ex, clean, &host, NAMES_BYTES);
+		explain_path(ex, clean, &who, NAMES_BYTES);
 	if (e == NULL || has_face(e, NAMES_UTF16LE))
-		explain_path(ex, clean, &host, NAMES_UTF16LE);
+		explain_path(ex, clean, &who, NAMES_UTF16LE);
 	return 0;
+}
+
+/* nfsd's options are not known here, so its certificate may be missing. */
+static void
+warn_of_demand(const char *file, const struct exports *ex)
+{
+	enum peer_security most;
+	const struct export_client *c = exports_demand(ex, &most);
+
+	if (c != NULL)
+		(void)fprintf(stderr,
+		    "%s:%d:%d: warning: demands %s: check with \"nfsd -n\" "
+		    "that nfsd has %s\n",
+		    file, c->line, c->column,
+		    most == PEER_TLS ? "TLS" : "TLS with a certificate",
+		    most == PEER_TLS ? "a certificate" :
+				       "a certificate and a tls-ca");
 }
 
 int
@@ -130,8 +194,9 @@ mountd_check(const struct mountd *m)
 	struct exports_file file;
 	int status = 0;
 
-	if (!config_load(&file, m->d.exports_file, true))
+	if (!config_load(&file, m->d.exports_file, PEER_MTLS, true))
 		return 1;
+	warn_of_demand(m->d.exports_file, file.list);
 	if (m->explain != NULL)
 		status = explain(file.list, m);
 	exports_file_clear(&file);

@@ -278,7 +278,8 @@ reload(void *arg)
 {
 	struct parent *p = arg;
 
-	if (config_reload(&p->file, p->m->d.exports_file, p->jail, &p->subs))
+	if (config_reload(&p->file, p->m->d.exports_file, PEER_MTLS, p->jail,
+		&p->subs))
 		use_exports(p);
 	reload_wait(&p->reload);
 }
@@ -303,8 +304,9 @@ prepare_registration(struct parent *p)
 static void
 prepare(struct parent *p)
 {
-	if (!config_load(&p->file, p->m->d.exports_file, false))
-		fatalx("%s: has errors, listed above: correct them",
+	/* What nfsd offers is not known here. */
+	if (!config_load(&p->file, p->m->d.exports_file, PEER_MTLS, false))
+		fatal_config("%s: has errors, listed above: correct them",
 		    p->m->d.exports_file);
 	config_load_key(&p->keys, p->m->d.key_file);
 	(void)daemon_raise_files(); /* a descriptor for each export */

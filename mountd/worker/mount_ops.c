@@ -98,7 +98,7 @@ mount_path(struct call_ctx *ctx, const struct served_exports *x,
 	struct served_export *e;
 
 	mount_access(&v, x->conf, path->clean, path->names,
-	    &ctx->call->peer->from);
+	    &ctx->call->peer->from, NULL);
 	(void)snprintf(ctx->why, sizeof(ctx->why), "%s", v.why);
 	ctx->why_key = v.key;
 	if (v.status != MNT_OK)
@@ -157,7 +157,7 @@ op_pathconf(struct call_ctx *ctx, const struct call_args *args,
 		return;
 	x = active_use(&ctx->state->active);
 	mount_access(&v, x->conf, args->path.clean, args->path.names,
-	    &ctx->call->peer->from);
+	    &ctx->call->peer->from, NULL);
 	res->status = v.status;
 	active_done(x);
 }
@@ -223,7 +223,7 @@ list_face(struct mount_state *s, const struct export *e,
     const struct addr *host, enum export_names names)
 {
 	struct mount_listing *l = &s->listing;
-	const struct export_client *mine = exports_client(e, host, names);
+	const struct export_client *mine = exports_client(e, host, NULL, names);
 	size_t first = l->ngroups, i;
 
 	if (s->export_all) {

@@ -52,22 +52,43 @@ door_release_idle(struct door *door, uint64_t now_ns)
 		release_exports(&door->threads[i], now_ns);
 }
 
-const struct export_client *
-door_client(struct door_thread *t, const struct served_export *e, bool utf16,
+/* The row for this peer, from the thread's memory if it is there. */
+static const struct export_client *
+find_client(struct door_thread *t, const struct served_export *e, bool utf16,
     const struct rpc_peer *peer)
 {
+	uint64_t identity = peer_key(peer->identity);
 	struct door_peer *p;
 
-	p = &t->peers[(addr_hash(&peer->from) + e->id) % DOOR_PEERS];
-	if (p->export != e || p->utf16 != utf16 ||
+	p = &t->peers[(addr_hash(&peer->from) + e->id + identity) % DOOR_PEERS];
+	if (p->export != e || p->utf16 != utf16 || p->identity != identity ||
 	    !addr_same_host(&p->from, &peer->from)) {
 		p->export = e;
 		p->utf16 = utf16;
 		p->from = peer->from;
-		p->client = exports_client(e->conf, &peer->from,
+		p->identity = identity;
+		p->client = exports_client(e->conf, &peer->from, peer->identity,
 		    utf16 ? NAMES_UTF16LE : NAMES_BYTES);
 	}
-	if (p->client == NULL || !exports_port_ok(p->client, &peer->from))
-		return NULL;
 	return p->client;
+}
+
+const struct export_client *
+door_client(struct door_thread *t, const struct served_export *e, bool utf16,
+    const struct rpc_peer *peer, enum door_refusal *why)
+{
+	const struct export_client *c = find_client(t, e, utf16, peer);
+	enum door_refusal refusal;
+
+	if (c == NULL)
+		refusal = DOOR_UNKNOWN;
+	else if (peer_security(peer->identity) < c->options.xprtsec)
+		refusal = DOOR_WEAK;
+	else if (!exports_port_ok(c, &peer->from))
+		refusal = DOOR_PORT;
+	else
+		return c;
+	if (why != NULL)
+		*why = refusal;
+	return NULL;
 }

@@ -38,16 +38,19 @@ check_handle(struct call_ctx *ctx, const struct served_exports *x,
 	return NFS_OK;
 }
 
-/* Step 2: address and port of the client; may it change anything? */
+/* Step 2: certificate, address and port; may the client change anything? */
 static enum nfsstat
 check_client(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 {
 	const struct export_client *client;
+	enum door_refusal why;
 
-	client =
-	    door_client(ctx->thread, obj->export, obj->utf16, ctx->call->peer);
-	if (client == NULL)
+	client = door_client(ctx->thread, obj->export, obj->utf16,
+	    ctx->call->peer, &why);
+	if (client == NULL) {
+		door_refuse(ctx, obj->export, obj->utf16, why);
 		return NFSERR_ACCES;
+	}
 	obj->options = &client->options;
 	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0 && !client->options.rw)
 		return NFSERR_ROFS;

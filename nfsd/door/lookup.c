@@ -156,7 +156,8 @@ enter_export(struct call_ctx *ctx, bool utf16, const struct more *more,
 
 	e = served_find_root(atomic_load(&t->held.list), more->mount_id,
 	    f->st.st_dev, f->st.st_ino);
-	client = e == NULL ? NULL : door_client(t, e, utf16, ctx->call->peer);
+	client =
+	    e == NULL ? NULL : door_client(t, e, utf16, ctx->call->peer, NULL);
 	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
 		return NFSERR_ACCES;
 	f->export = e;

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "exports/client.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/setup.h"
@@ -18,11 +19,12 @@
 #define DOOR_PEERS	   64 /* access decisions a thread remembers */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
-/* One access decision: this host in this export and dialect. */
+/* One access decision: this peer in this export and dialect. */
 struct door_peer {
 	const struct served_export *export; /* NULL: none */
 	bool utf16;
 	struct addr from;
+	uint64_t identity; /* peer_key() */
 	const struct export_client *client; /* NULL: not allowed */
 };
 
@@ -75,9 +77,24 @@ door_count(const struct door_thread *t)
  * the active ones. The object must be counted already.
  */
 const struct served_exports *door_exports(struct door_thread *, bool pinned);
-/* The client's row if it may use the export from this port, else NULL. */
+/*
+ * The client's row if it may use the export by this connection, else NULL. Then
+ * *why, unless it is NULL, says what is wrong.
+ */
+enum door_refusal {
+	DOOR_UNKNOWN, /* no entry is for this client */
+	DOOR_PORT, /* the port is not below 1024 */
+	DOOR_WEAK /* TLS or a certificate is demanded */
+};
 const struct export_client *door_client(struct door_thread *,
-    const struct served_export *, bool utf16, const struct rpc_peer *);
+    const struct served_export *, bool utf16, const struct rpc_peer *,
+    enum door_refusal *why);
+/*
+ * refusal.c. Logs why the client may not use the export, once a minute for each
+ * client, and denies the call if a stronger connection might help.
+ */
+void door_refuse(struct call_ctx *, const struct served_export *, bool utf16,
+    enum door_refusal);
 
 /* identity.c. Squashes the caller; the thread acts as the result. */
 int door_act_as_caller(struct call_ctx *, const struct export_options *);

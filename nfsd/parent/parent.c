@@ -45,6 +45,13 @@ struct parent {
 	bool stopping;
 };
 
+/* What the exports may demand of a connection. */
+static enum peer_security
+offers(const struct nfsd *n UNUSED)
+{
+	return PEER_PLAIN;
+}
+
 static void
 send_exports(const struct parent *p, struct role_child *child)
 {
@@ -309,7 +316,8 @@ reload(void *arg)
 {
 	struct parent *p = arg;
 
-	if (config_reload(&p->file, p->n->d.exports_file, p->jail, &p->subs))
+	if (config_reload(&p->file, p->n->d.exports_file, offers(p->n), p->jail,
+		&p->subs))
 		use_exports(p);
 	reload_wait(&p->reload);
 }
@@ -346,8 +354,8 @@ bind_sockets(struct parent *p)
 static void
 prepare(struct parent *p)
 {
-	if (!config_load(&p->file, p->n->d.exports_file, false))
-		fatalx("%s: has errors, listed above: correct them",
+	if (!config_load(&p->file, p->n->d.exports_file, offers(p->n), false))
+		fatal_config("%s: has errors, listed above: correct them",
 		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
 	(void)daemon_raise_files();
@@ -422,7 +430,7 @@ nfsd_check(struct nfsd *n)
 	uid_t uid = 0;
 	gid_t gid = 0;
 
-	if (!config_load(&file, n->d.exports_file, true))
+	if (!config_load(&file, n->d.exports_file, offers(n), true))
 		return 1;
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
 	log_info("mode: %s", nfsd_mode_name(mode, geteuid() != 0));

@@ -81,7 +81,7 @@ def lowest_uid(w):
         f.write(f"{w.dir}/rw 127.0.0.1(rw,minuid=1000)\n")
     for daemon in ("mountd", "nfsd"):
         said = refuses_to_start(w, daemon, ("-R", "-f", path, "-k",
-                                            w.dir + "/key"))
+                                            w.dir + "/key"), status=78)
         w.true("minuid" in said, f"{daemon} says {said[-200:]}")
 
 

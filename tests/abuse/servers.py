@@ -208,11 +208,11 @@ class Server(World):
             self.equal(bad, [], f"log of {daemon}")
 
 
-def refuses_to_start(world, daemon, flags, wrap=()):
-    """What it says while it does not start: it must end with status 1."""
+def refuses_to_start(world, daemon, flags, wrap=(), status=1):
+    """What it says while it does not start: it must end with this status."""
     out = subprocess.run(
         [*wrap, f"{os.environ['O']}/{daemon}/{daemon}", "-d", "-p", "0",
          "-a", "127.0.0.78", *flags],
         capture_output=True, timeout=30, check=False, text=True)
-    world.equal(out.returncode, 1, f"{daemon} {' '.join(flags)}")
+    world.equal(out.returncode, status, f"{daemon} {' '.join(flags)}")
     return out.stderr

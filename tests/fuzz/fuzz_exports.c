@@ -25,6 +25,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	const struct exports_hooks hooks = { NULL, resolve, NULL };
 	const struct addr host = { .family = AF_INET, .bytes = { 10 } };
+	const struct peer_identity id = {
+		.security = PEER_MTLS, .nnames = 2, .names = "host\0laptop"
+	};
 	struct exports *ex = exports_parse((const char *)data, len, &hooks);
 	size_t i;
 
@@ -33,7 +36,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		    exports_find_path(ex, ex->list[i].path) != &ex->list[i] ||
 		    exports_find_above(ex, ex->list[i].path) != &ex->list[i])
 			abort();
-		(void)exports_place(ex, ex->list[i].path, &host, NAMES_BYTES);
+		(void)exports_place(ex, ex->list[i].path, &host, NULL,
+		    NAMES_BYTES);
+		(void)exports_place(ex, ex->list[i].path, &host, &id,
+		    NAMES_BYTES);
 	}
 	exports_free(ex);
 	return 0;

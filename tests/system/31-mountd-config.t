@@ -54,6 +54,25 @@ out=$("$mountd" -n -f "$T/exports" -x '[::1]:5' /etc 2>&1)
 like "$out" '^/etc: refused: not exported$' '-x: an IPv6 address, a path that is not exported'
 check_not '-x: a malformed address is refused' "$mountd" -n -f "$T/exports" -x nowhere
 check_not '-x without -n is refused' "$mountd" -f "$T/exports" -x 10.0.0.5
+exports "/srv/x 10.0.0.0/8(ro,xprtsec=tls) cert:Laptop(rw)
+/srv/y cert:* 10.0.0.5(xprtsec=mtls)"
+out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5 2>&1)
+like "$out" "^$T/exports:1:.*: warning: demands TLS with a certificate: check with \"nfsd -n\"" \
+    '-n: a warning, since only nfsd knows its certificate'
+like "$out" '^/srv/x: granted: line 1 allows 10.0.0.0/8; read-only; .*; TLS$' '-x: TLS is demanded'
+like "$out" '^/srv/y: granted: line 2 allows 10.0.0.5; .*; TLS with a certificate$' '-x: mtls is demanded'
+out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5 -o cert=laptop 2>&1)
+like "$out" '^client 10.0.0.5:1023, certificate laptop$' '-x: a certificate by name'
+like "$out" '^/srv/x: granted: line 1 allows cert:Laptop; read and write; .*; TLS with a certificate$' \
+    '-x: the certificate counts before the address'
+out=$("$mountd" -n -f "$T/exports" -x 192.0.2.1 /srv/x 2>&1)
+like "$out" "^/srv/x: granted: line 1 allows cert:Laptop: the root's handle, by which nfsd does nothing without the certificate" \
+    '-x: what mountd gives to a client without certificate'
+like "$("$mountd" -n -f "$T/exports" -x 192.0.2.1 /srv/x/below 2>&1)" \
+    '^/srv/x/below: refused: line 1 allows cert:Laptop: only the root' '-x: nothing below the root'
+like "$("$mountd" -n -f "$T/exports" -x 192.0.2.1 -o cert=desk /srv/x 2>&1)" \
+    '^/srv/x: refused: line 1 allows cert:Laptop, 10.0.0.0/8' '-x: another certificate'
+check_not '-o cert without -x is refused' "$mountd" -n -f "$T/exports" -o cert=desk
 chmod 666 "$T/exports"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is "$?:$out" "1:$T/exports: others can write it (chmod go-w)" \
@@ -116,6 +135,19 @@ check 'a reload logs changed exports' logged "exports: changed $T/srv/a\$"
 is "$(call 3 1 "$T/srv/late")" 0000000d 'a removed export is refused'
 is "$(call 3 1 "$T/srv/a")" "$a" 'the handle of an export is the same after all edits'
 is "$(pgrep -P "$parent")" "$worker" 'the worker has not been restarted'
+
+# ---- clients known by certificate, whom mountd cannot see
+
+exports "$T/srv/a cert:laptop(rw,insecure)
+$T/srv/b 127.0.0.1(insecure)"
+check 'SIGHUP with a certificate entry' reload "exports: changed $T/srv/a\$"
+is "$(call 3 1 "$T/srv/a")" "$a" "the root's handle is given to every client"
+is "$(call 3 1 "$T/srv/a/in")" 0000000d 'but no path below it'
+check 'the log says why' logged "refused MNT $T/srv/a/in .*line 1 allows cert:laptop: only the root"
+unlike "$(call 3 5)" "$(printf %s "$T/srv/a" | od -An -tx1 | tr -d ' \n')" 'EXPORT does not list it'
+exports "$T/srv/b 127.0.0.1(insecure)
+$T/srv/a 127.0.0.1(ro,insecure)"
+check 'SIGHUP without it' reload "exports: changed $T/srv/a\$"
 
 # ---- the worker dies
 

@@ -7,6 +7,7 @@
 
 #include <err.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,16 +16,24 @@
 
 /* probe: for the broker. */
 static struct served_exports *
-served(const char *options, bool probe)
+served_to(const char *clients, bool probe)
 {
-	struct exports *ex =
-	    fixture_exports("%s 127.0.0.0/8(%s)\n", fixture_dir(), options);
+	struct exports *ex = fixture_exports("%s %s\n", fixture_dir(), clients);
 	int root = fixture_fd(O_PATH);
 	struct served_exports *x = served_new(ex, &root, NULL, 0, probe);
 
 	if (x == NULL)
 		errx(1, "exports");
 	return x;
+}
+
+static struct served_exports *
+served(const char *options, bool probe)
+{
+	char clients[256];
+
+	(void)snprintf(clients, sizeof(clients), "127.0.0.0/8(%s)", options);
+	return served_to(clients, probe);
 }
 
 static void
@@ -47,6 +56,7 @@ door_call_init(struct door_call *c, const char *options)
 		.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH };
 	struct served_exports *x = served(options, true);
 	struct fh_plain plain;
+	static const struct rpc_proc proc = { .name = "TEST" };
 	struct fh_keys keys;
 	unsigned int i;
 
@@ -66,6 +76,7 @@ door_call_init(struct door_call *c, const char *options)
 		    broker_client_new(-1, broker_channel_new(c->broker, NULL)));
 	come_from(&c->peer, "127.0.0.1", 700);
 	c->call.peer = &c->peer;
+	c->call.proc = &proc;
 	c->call.cred.flavor = AUTH_SYS;
 	c->call.may_block = true;
 	c->ctx.call = &c->call;
@@ -76,6 +87,12 @@ void
 door_call_reload(struct door_call *c, const char *options)
 {
 	door_set_exports(c->door, served(options, false));
+}
+
+void
+door_call_clients(struct door_call *c, const char *clients)
+{
+	door_set_exports(c->door, served_to(clients, false));
 }
 
 void

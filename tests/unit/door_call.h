@@ -22,6 +22,8 @@ struct door_call {
 void door_call_init(struct door_call *, const char *options);
 /* A reload: the door gets a new list of the same exports. */
 void door_call_reload(struct door_call *, const char *options);
+/* The same with these clients, as in an exports file. */
+void door_call_clients(struct door_call *, const char *clients);
 void door_call_clear(struct door_call *);
 /* Opens and closes the root as wanted; the status. */
 enum nfsstat door_call_try(struct door_call *, unsigned int want);

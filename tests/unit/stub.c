@@ -42,6 +42,7 @@ struct call_res {
 
 unsigned int stub_begun, stub_ended, stub_executed;
 enum rpc_auth_stat stub_auth;
+enum rpc_auth_stat stub_deny;
 
 static struct {
 	pthread_mutex_t lock;
@@ -139,9 +140,10 @@ run_length(struct call_ctx *ctx UNUSED, const struct call_args *args,
 }
 
 static void
-run_count(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
+run_count(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
+	ctx->call->deny = stub_deny;
 	res->words[0] = ++stub_executed;
 	res->nwords = 1;
 }

@@ -42,6 +42,8 @@ extern const struct rpc_hooks stub_hooks;
 extern unsigned int stub_begun, stub_ended, stub_executed;
 /* The result of the begin hook. */
 extern enum rpc_auth_stat stub_auth;
+/* How COUNT denies a call. */
+extern enum rpc_auth_stat stub_deny;
 /* Lets n waiting calls go on. */
 void stub_go(unsigned int n);
 /* Waits until n calls are blocked on file threads. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "exports/exports.h"
+#include "exports/client.h"
 #include "exports/id.h"
 #include "tap.h"
 
@@ -183,7 +183,7 @@ noise(void)
 static bool
 admits(const struct exports *ex, const struct addr *a)
 {
-	return exports_client(&ex->list[0], a, NAMES_BYTES) != NULL;
+	return exports_client(&ex->list[0], a, NULL, NAMES_BYTES) != NULL;
 }
 
 /*
@@ -267,7 +267,7 @@ check_specific(void)
 
 	for (i = 0; i < nitems(rows); i++) {
 		a = host(rows[i].host);
-		c = exports_client(&ex->list[0], &a, rows[i].names);
+		c = exports_client(&ex->list[0], &a, NULL, rows[i].names);
 		cmp_ok(c == NULL ? 0 : c->options.anonuid, "==", rows[i].anon,
 		    "the most specific entry decides for %s%s", rows[i].host,
 		    rows[i].names == NAMES_UTF16LE ? ", a player" : "");
@@ -285,11 +285,11 @@ check_ports(void)
 
 	for (i = 0; i < nitems(ports); i++) {
 		a.port = b.port = ports[i];
-		ok(exports_port_ok(exports_client(&ex->list[0], &a,
+		ok(exports_port_ok(exports_client(&ex->list[0], &a, NULL,
 				       NAMES_BYTES),
 		       &a) == (ports[i] < 1024),
 		    "port %u and secure", ports[i]);
-		ok(exports_port_ok(exports_client(&ex->list[0], &b,
+		ok(exports_port_ok(exports_client(&ex->list[0], &b, NULL,
 				       NAMES_BYTES),
 		       &b),
 		    "port %u and insecure", ports[i]);
@@ -335,7 +335,7 @@ check_places(void)
 
 	for (i = 0; i < nitems(rows); i++) {
 		a = host(rows[i].host);
-		at = exports_place(ex, rows[i].path, &a, rows[i].names);
+		at = exports_place(ex, rows[i].path, &a, NULL, rows[i].names);
 		is(at.export == NULL ? NULL : at.export->path, rows[i].export,
 		    "%s asks for %s", rows[i].host, rows[i].path);
 		ok((at.client != NULL) == rows[i].granted, "access");

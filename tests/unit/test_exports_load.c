@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "exports/client.h"
 #include "exports/load.h"
 #include "tap.h"
 
@@ -96,11 +97,11 @@ check_hand_on(void)
 	ok(exports_load(&f, file, &hooks), "host names are resolved");
 	like(said, "no-such-host.invalid.*no address known",
 	    "an unknown host is reported");
-	ok(exports_client(&f.list->list[0], &local, NAMES_BYTES) != NULL,
+	ok(exports_client(&f.list->list[0], &local, NULL, NAMES_BYTES) != NULL,
 	    "localhost is known");
 	ex = exports_unpack(f.packed);
 	ok(ex != NULL, "another process unpacks the exports");
-	ok(exports_client(&ex->list[0], &local, NAMES_BYTES) != NULL,
+	ok(exports_client(&ex->list[0], &local, NULL, NAMES_BYTES) != NULL,
 	    "it knows localhost without resolving the name");
 	cmp_ok(exports_find_path(ex, "/y")->id, "==", 9,
 	    "it knows the export numbers");

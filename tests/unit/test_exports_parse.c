@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "exports/exports.h"
+#include "exports/client.h"
 #include "exports_lines.h"
 #include "tap.h"
 
@@ -103,6 +103,8 @@ add_options(struct out *o, const struct export_client *c)
 
 	for (i = 0; i < nitems(flags); i++)
 		add(o, "%s", flags[i].set ? flags[i].name : "");
+	if (p->xprtsec != PEER_PLAIN)
+		add(o, " xprtsec=%s", exports_xprtsec(p->xprtsec));
 	add_number(o, "anonuid", p->anonuid, EXPORTS_ANON);
 	add_number(o, "anongid", p->anongid, EXPORTS_ANON);
 	add_number(o, "readsize", p->readsize, 0);
@@ -116,7 +118,9 @@ add_client(struct out *o, const struct export_client *c)
 {
 	char shown[ADDR_STRLEN];
 
-	if (c->any)
+	if (c->cert != 0)
+		add(o, " [%s", c->text);
+	else if (c->any)
 		add(o, " [*");
 	else
 		add(o, " [%s/%u", addr_print(&c->net, shown), c->plen);

@@ -127,6 +127,15 @@ test_cached(struct reply_cache *cache)
 	(void)serve(8, STUB_NULL, 0, sizeof(out));
 	cmp_ok(reply_cache_stats(cache)->misses, "==", 2,
 	    "only rows with RPC_CACHED use the cache");
+	stub_deny = AUTH_TOOWEAK;
+	(void)serve(9, STUB_COUNT, 5, sizeof(out));
+	ok(outlen == 20 && word(out, 2) == RPC_MSG_DENIED &&
+		word(out, 4) == AUTH_TOOWEAK,
+	    "an operation can deny a call");
+	stub_deny = AUTH_OK;
+	(void)serve(9, STUB_COUNT, 5, sizeof(out));
+	ok(outlen == 28 && word(out, 2) == RPC_MSG_ACCEPTED,
+	    "the denial is not remembered");
 	rpc_server_set_cache(server, NULL);
 }
 

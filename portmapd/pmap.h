@@ -14,7 +14,7 @@
 #include "portmapd/pmap_map.h"
 #include "portmapd/policy.h"
 #include "rpc/rpc.h"
-#include "rpc/uaddr.h"
+#include "process/uaddr.h"
 
 #define PMAP_PROG	  100000
 #define PMAP_STRING_MAX	  1024 /* netid, universal address, owner */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpc/uaddr.h"
+#include "process/uaddr.h"
 
 #define PMAP_ENTRIES_MAX 1024
 #define PMAP_PER_UID_MAX 512 /* of one user other than root */

@@ -103,6 +103,18 @@ policy_is_master(const struct policy *p, uint32_t uid)
 }
 
 bool
+policy_knows(const struct policy *p, uint32_t uid)
+{
+	size_t i;
+
+	if (uid == NOBODY_WE_KNOW)
+		return false;
+	for (i = 0; i < p->n && p->rules[i].uid != uid;)
+		i++;
+	return i < p->n || policy_is_master(p, uid);
+}
+
+bool
 policy_allows(const struct policy *p, uint32_t uid, uint32_t prog)
 {
 	size_t i;

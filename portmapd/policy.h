@@ -39,6 +39,8 @@ const char *policy_add(struct policy *, const char *text);
 /* Gives a user the permissions of root: the plain user who started portmapd. */
 void policy_set_master(struct policy *, uint32_t uid);
 bool policy_allows(const struct policy *, uint32_t uid, uint32_t prog);
+/* May this user register any program? */
+bool policy_knows(const struct policy *, uint32_t uid);
 /* May this user remove entries of other users? */
 bool policy_is_master(const struct policy *, uint32_t uid);
 

@@ -139,6 +139,12 @@ on_closed(void *arg, uint64_t id)
 		    n);
 }
 
+static bool
+may_register(void *arg, uint32_t uid)
+{
+	return policy_knows(arg, uid);
+}
+
 static void
 serve_unix(struct portmapd *p, const char *path, enum pmap_socket via)
 {
@@ -147,8 +153,9 @@ serve_unix(struct portmapd *p, const char *path, enum pmap_socket via)
 
 	if (keep)
 		l.idle_seconds = 0;
-	p->tcp[p->ntcp++] = rpc_tcp_new(p->streams, p->servers[via],
+	p->tcp[p->ntcp] = rpc_tcp_new(p->streams, p->servers[via],
 	    p->local[via], &l, keep ? on_closed : NULL, p);
+	rpc_tcp_trust(p->tcp[p->ntcp++], may_register, &p->pm.policy);
 	pmap_serve_self_local(&p->pm, path);
 }
 

@@ -221,6 +221,17 @@ addr_in_prefix(const struct addr *host, const struct addr *net,
 	return ((host->bytes[whole] ^ net->bytes[whole]) & mask) == 0;
 }
 
+struct addr
+addr_client(const struct addr *a)
+{
+	struct addr client = *a;
+
+	client.port = 0;
+	if (client.family == AF_INET6)
+		memset(client.bytes + 8, 0, 8);
+	return client;
+}
+
 uint64_t
 addr_hash(const struct addr *a)
 {

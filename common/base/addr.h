@@ -47,6 +47,11 @@ bool addr_is_loopback(const struct addr *);
 bool addr_in_prefix(const struct addr *host, const struct addr *net,
     unsigned int plen);
 /*
+ * Returns what one client is counted by, so that it cannot get a share for each
+ * of many addresses: its IPv4 address, or its IPv6 network (/64). The port is 0.
+ */
+struct addr addr_client(const struct addr *);
+/*
  * Returns a hash of address and scope, without a secret. An attacker can cause
  * collisions. Use it only for tables of bounded size, or where one host may
  * displace another.

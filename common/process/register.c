@@ -34,7 +34,7 @@
 #include "process/register.h"
 #include "rpc/msg.h"
 #include "rpc/record.h"
-#include "rpc/uaddr.h"
+#include "process/uaddr.h"
 
 #define RPCB_PROG  100000
 #define RPCB_VERS  4

@@ -26,13 +26,6 @@
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
-bool
-rpc_conn_is_idle(const struct rpc_conn *c)
-{
-	return c->deferred == 0 && c->unsent.buf == NULL &&
-	    c->held.buf == NULL && !rpc_record_partial(&c->record);
-}
-
 /* Logs one line per limit and minute, for all peers together. */
 void
 rpc_conn_log_limit(const struct rpc_peer *peer, const char *what,
@@ -107,9 +100,11 @@ account(struct rpc_conn *c)
 	if (partial && c->record_since == 0) {
 		c->record_since = clock_coarse_ms();
 		TAILQ_INSERT_TAIL(&s->incomplete, c, incomplete);
+		rpc_host_unfinished(c, true);
 	} else if (!partial && c->record_since != 0) {
 		c->record_since = 0;
 		TAILQ_REMOVE(&s->incomplete, c, incomplete);
+		rpc_host_unfinished(c, false);
 	}
 }
 

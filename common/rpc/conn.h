@@ -16,6 +16,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
+#include "rpc/host.h"
 #include "rpc/record.h"
 #include "rpc/transport.h"
 
@@ -33,6 +34,7 @@ struct rpc_conn {
 	TAILQ_ENTRY(rpc_conn) age; /* in tcp->conns */
 	TAILQ_ENTRY(rpc_conn) own; /* in host->conns */
 	TAILQ_ENTRY(rpc_conn) incomplete; /* when record_since is set */
+	TAILQ_ENTRY(rpc_conn) unfinished; /* the same, in host->unfinished */
 	TAILQ_ENTRY(rpc_conn) stalled; /* when unsent_since is set */
 	TAILQ_ENTRY(rpc_conn) again; /* when queued */
 	LIST_ENTRY(rpc_conn) by_id;
@@ -55,16 +57,6 @@ struct rpc_conn {
 	bool busy; /* no file thread or memory was free */
 };
 
-TAILQ_HEAD(rpc_conn_list, rpc_conn);
-
-/* The connections of one address, or of one local user. */
-struct rpc_host {
-	LIST_ENTRY(rpc_host) entry;
-	struct addr addr;
-	unsigned int count;
-	struct rpc_conn_list conns; /* least active first */
-};
-
 /* A listening socket and its connections. */
 struct rpc_tcp {
 	struct rpc_streams *streams;
@@ -82,17 +74,19 @@ struct rpc_tcp {
 	void *arg;
 	bool (*make_room)(void *);
 	void *room_arg;
+	bool (*is_trusted)(void *, uint32_t uid); /* NULL: every local user */
+	void *trust_arg;
 };
 
 #define RPC_CONN_IDS 1024 /* buckets; connections are not limited by it */
-#define RPC_HOSTS    1024 /* buckets; hosts are not limited by it */
 
 /* State shared by all connections of an event loop. */
 struct rpc_streams {
 	struct event_base *base;
 	LIST_HEAD(, rpc_tcp) listeners;
-	LIST_HEAD(rpc_host_bucket, rpc_host) hosts[RPC_HOSTS];
-	unsigned int remote; /* connections that are not local */
+	struct rpc_host_bucket hosts[RPC_HOSTS];
+	struct rpc_crowd crowds[RPC_CROWDS];
+	uint64_t chance; /* state of the random numbers of early drops */
 	uint8_t *in; /* RPC_CONN_READ bytes */
 	uint8_t *out; /* replies of the connection being served */
 	uint8_t *spares[RPC_CONN_SPARES]; /* unused, as large as out */
@@ -110,23 +104,6 @@ struct rpc_streams {
 	uint64_t last_id;
 };
 
-/*
- * rpc/host.c. From rpc_host_add() to rpc_host_remove(), a connection belongs to
- * its listener and to a host. rpc_host_remove() calls tcp->closed.
- */
-bool rpc_host_add(struct rpc_conn *);
-void rpc_host_remove(struct rpc_conn *);
-/*
- * Called on input. Makes c the most active connection of its listener and host.
- */
-void rpc_host_touch(struct rpc_conn *);
-/* Returns the host of a peer; NULL if it has no connection. */
-struct rpc_host *rpc_host_find(struct rpc_streams *, const struct rpc_peer *);
-/*
- * Returns the remote host with most connections; among equals the least active.
- */
-struct rpc_host *rpc_host_greatest(struct rpc_streams *);
-
 /* rpc/conn.c. Serves each connection that has waiting input, once. */
 void rpc_conn_turn(struct rpc_streams *);
 /*
@@ -142,9 +119,16 @@ struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,
     const struct rpc_peer *);
 /* Closes and frees the connection. */
 void rpc_conn_close(struct rpc_conn *);
-bool rpc_conn_is_idle(const struct rpc_conn *);
 /* Logs that a limit closes a connection, and which option raises it. */
 void rpc_conn_log_limit(const struct rpc_peer *, const char *what,
     const char *option);
+
+/* Is there nothing to read, to do or to send? */
+static inline bool
+rpc_conn_is_idle(const struct rpc_conn *c)
+{
+	return c->deferred == 0 && c->unsent.buf == NULL &&
+	    c->held.buf == NULL && !rpc_record_partial(&c->record);
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counts the stream connections of each host and orders them by activity: see
- * rpc/conn.h. Local peers are counted by user.
+ * Counts the stream connections of each host, orders them, and selects the one
+ * that must make room: see rpc/host.h.
  * Runs in: the process that reads the network.
  */
 #include <stdlib.h>
@@ -9,16 +9,31 @@
 #include "base/clock.h"
 #include "rpc/conn.h"
 
-/* Returns the key that connections are counted by: address or local user. */
+#define HOST_LOOK     64 /* connections looked at for an idle one */
+#define HOST_PATIENCE 1000 /* ms without progress in sending */
+
+/* Returns the key that connections are counted by: client or local user. */
 static struct addr
 key_of(const struct rpc_peer *peer)
 {
-	struct addr key = peer->from;
+	struct addr key = addr_client(&peer->from);
 
-	key.port = 0;
 	if (peer->kind == RPC_UNIX)
 		key.scope = peer->uid;
 	return key;
+}
+
+struct rpc_crowd *
+rpc_crowd_of(struct rpc_tcp *t, const struct rpc_peer *peer)
+{
+	enum rpc_crowd_kind kind = RPC_REMOTE;
+
+	if (t->local)
+		kind = t->is_trusted == NULL ||
+			t->is_trusted(t->trust_arg, peer->uid) ?
+		    RPC_TRUSTED :
+		    RPC_LOCAL;
+	return &t->streams->crowds[kind];
 }
 
 static struct rpc_host_bucket *
@@ -40,16 +55,26 @@ rpc_host_find(struct rpc_streams *s, const struct rpc_peer *peer)
 }
 
 static struct rpc_host *
-host_new(struct rpc_streams *s, const struct rpc_peer *peer)
+host_new(struct rpc_tcp *t, const struct rpc_peer *peer)
 {
 	struct rpc_host *h = calloc(1, sizeof(*h));
 
 	if (h == NULL)
 		return NULL;
 	h->addr = key_of(peer);
+	h->crowd = rpc_crowd_of(t, peer);
+	h->count.owner = h->unfinished.owner = h;
 	TAILQ_INIT(&h->conns);
-	LIST_INSERT_HEAD(bucket_of(s, &h->addr), h, entry);
+	TAILQ_INIT(&h->incomplete);
+	LIST_INSERT_HEAD(bucket_of(t->streams, &h->addr), h, entry);
 	return h;
+}
+
+static void
+set_count(struct rpc_host *h, unsigned int n)
+{
+	h->crowd->count += n - h->count.n;
+	rank_set(&h->crowd->by_count, &h->count, n);
 }
 
 bool
@@ -60,14 +85,12 @@ rpc_host_add(struct rpc_conn *c)
 
 	h = rpc_host_find(t->streams, &c->origin.peer);
 	if (h == NULL)
-		h = host_new(t->streams, &c->origin.peer);
+		h = host_new(t, &c->origin.peer);
 	if (h == NULL)
 		return false;
 	c->host = h;
-	h->count++;
+	set_count(h, h->count.n + 1);
 	t->count++;
-	if (!t->local)
-		t->streams->remote++;
 	TAILQ_INSERT_TAIL(&t->conns, c, age);
 	TAILQ_INSERT_TAIL(&h->conns, c, own);
 	return true;
@@ -79,12 +102,13 @@ rpc_host_remove(struct rpc_conn *c)
 	struct rpc_tcp *t = c->tcp;
 	struct rpc_host *h = c->host;
 
+	if (c->record_since != 0)
+		rpc_host_unfinished(c, false);
 	TAILQ_REMOVE(&t->conns, c, age);
 	TAILQ_REMOVE(&h->conns, c, own);
 	t->count--;
-	if (!t->local)
-		t->streams->remote--;
-	if (--h->count == 0) {
+	set_count(h, h->count.n - 1);
+	if (h->count.n == 0) {
 		LIST_REMOVE(h, entry);
 		free(h);
 	}
@@ -104,24 +128,70 @@ rpc_host_touch(struct rpc_conn *c)
 	TAILQ_INSERT_TAIL(&c->tcp->conns, c, age);
 	TAILQ_REMOVE(&c->host->conns, c, own);
 	TAILQ_INSERT_TAIL(&c->host->conns, c, own);
+	rank_touch(&c->host->crowd->by_count, &c->host->count);
 }
 
-struct rpc_host *
-rpc_host_greatest(struct rpc_streams *s)
+void
+rpc_host_unfinished(struct rpc_conn *c, bool begins)
 {
-	struct rpc_host *h, *best;
-	size_t i;
+	struct rpc_host *h = c->host;
+	struct rpc_crowd *crowd = h->crowd;
 
-	best = NULL;
-	for (i = 0; i < RPC_HOSTS; i++)
-		LIST_FOREACH (h, &s->hosts[i], entry) {
-			if (h->addr.family == AF_UNIX)
-				continue;
-			if (best == NULL || h->count > best->count ||
-			    (h->count == best->count &&
-				TAILQ_FIRST(&h->conns)->active <
-				    TAILQ_FIRST(&best->conns)->active))
-				best = h;
-		}
-	return best;
+	if (begins) {
+		TAILQ_INSERT_TAIL(&h->incomplete, c, unfinished);
+		crowd->unfinished++;
+		rank_set(&crowd->by_unfinished, &h->unfinished,
+		    h->unfinished.n + 1);
+	} else {
+		TAILQ_REMOVE(&h->incomplete, c, unfinished);
+		crowd->unfinished--;
+		rank_set(&crowd->by_unfinished, &h->unfinished,
+		    h->unfinished.n - 1);
+	}
+}
+
+/* Looks at few: a host must not make every newcomer expensive. */
+static struct rpc_conn *
+least_active_idle(const struct rpc_host *h)
+{
+	struct rpc_conn *c;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH (c, &h->conns, own)
+		if (rpc_conn_is_idle(c) || ++n == HOST_LOOK)
+			break;
+	return c != NULL && rpc_conn_is_idle(c) ? c : NULL;
+}
+
+struct rpc_conn *
+rpc_host_victim(const struct rpc_host *h)
+{
+	struct rpc_conn *waits = TAILQ_FIRST(&h->incomplete), *idle;
+
+	if (h->unfinished.n > h->count.n / 2)
+		return waits;
+	idle = least_active_idle(h);
+	return idle != NULL ? idle : waits;
+}
+
+struct rpc_conn *
+rpc_crowd_victim(const struct rpc_streams *s, const struct rpc_crowd *crowd)
+{
+	const struct rpc_host *h = rank_greatest(&crowd->by_count);
+	const struct rpc_host *waits = rank_greatest(&crowd->by_unfinished);
+	struct rpc_conn *c = NULL;
+
+	if (waits != NULL && crowd->unfinished > crowd->count / 2)
+		return TAILQ_FIRST(&waits->incomplete);
+	if (h != NULL)
+		c = rpc_host_victim(h);
+	if (c == NULL && waits != NULL)
+		c = TAILQ_FIRST(&waits->incomplete);
+	if (c != NULL)
+		return c;
+	c = TAILQ_FIRST(&s->stalled);
+	if (c != NULL && c->host->crowd == crowd &&
+	    clock_coarse_ms() - c->unsent_since > HOST_PATIENCE)
+		return c;
+	return NULL;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Stream sockets: accepting, and the limits over all connections. At a limit,
- * the host with the most connections loses its least active idle one. If none
- * is idle, the new connection is refused. Local peers (unix sockets) are
- * counted by user. They never lose a connection, since entries of portmapd live
- * as long as the connection.
+ * rpc/host.c selects the connection that is closed for the new one. The more
+ * places are held by connections that wait for the rest of a record, the
+ * likelier a newcomer costs one of them its place before the limit is reached.
+ * Local users who may register have places of their own and never lose one.
  * Runs in: the process that reads the network.
  */
 #include <netinet/in.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
 
@@ -36,24 +37,10 @@ rpc_streams_unsent(const struct rpc_streams *s)
 	return s->owed;
 }
 
-static struct rpc_conn *
-host_idle(const struct rpc_host *h)
-{
-	struct rpc_conn *c;
-
-	TAILQ_FOREACH (c, &h->conns, own)
-		if (rpc_conn_is_idle(c))
-			break;
-	return c;
-}
-
-/* Closes an idle connection of h. Returns false if it has none. */
+/* Closes a connection to make room. Returns false if there is none. */
 static bool
-evict(const struct rpc_host *h, const char *why, const char *option)
+evict(struct rpc_conn *c, const char *why, const char *option)
 {
-	struct rpc_conn *c;
-
-	c = h == NULL ? NULL : host_idle(h);
 	if (c == NULL)
 		return false;
 	if (option != NULL)
@@ -62,27 +49,63 @@ evict(const struct rpc_host *h, const char *why, const char *option)
 	return true;
 }
 
+static const char in_all[] = "too many connections";
+
 /*
- * May this peer have one more connection? May close an idle one to make room.
+ * Above half of the places, drops a connection that waits for the rest of a
+ * record, with a probability that grows to 1 at the limit.
  */
+static void
+drop_early(struct rpc_streams *s, struct rpc_crowd *crowd, unsigned int places)
+{
+	const struct rpc_host *h = rank_greatest(&crowd->by_unfinished);
+	unsigned int half = places / 2;
+
+	if (h == NULL || crowd->unfinished <= half)
+		return;
+	s->chance++;
+	if (hash_mix(s->chance) % (places - half) < crowd->unfinished - half)
+		(void)evict(TAILQ_FIRST(&h->incomplete), in_all,
+		    "connections-max");
+}
+
+/*
+ * Sets the places for the peers of a crowd, and for one of them. Local users
+ * who may not register get a quarter.
+ */
+static void
+get_places(const struct rpc_tcp *t, const struct rpc_crowd *crowd,
+    unsigned int *all, unsigned int *of_host)
+{
+	unsigned int part = crowd == &t->streams->crowds[RPC_LOCAL] ? 4 : 1;
+
+	*all = (t->limits.connections_max + part - 1) / part;
+	*of_host = (t->limits.connections_per_host + part - 1) / part;
+}
+
+/* May this peer have one more connection? May close one to make room. */
 static bool
 admit(struct rpc_tcp *t, const struct rpc_peer *peer)
 {
 	static const char one_host[] = "too many connections of one host";
-	static const char in_all[] = "too many connections";
-	struct rpc_host *h;
-	unsigned int total;
+	struct rpc_streams *s = t->streams;
+	struct rpc_crowd *crowd = rpc_crowd_of(t, peer);
+	const struct rpc_host *h = rpc_host_find(s, peer);
+	bool trusted = crowd == &s->crowds[RPC_TRUSTED];
+	unsigned int all, of_host;
 
-	h = rpc_host_find(t->streams, peer);
-	if (h != NULL && h->count >= t->limits.connections_per_host &&
-	    (t->local || !evict(h, one_host, "connections-per-host"))) {
+	get_places(t, crowd, &all, &of_host);
+	if (h != NULL && h->count.n >= of_host &&
+	    (trusted ||
+		!evict(rpc_host_victim(h), one_host, "connections-per-host"))) {
 		rpc_conn_log_limit(peer, one_host, "connections-per-host");
 		return false;
 	}
-	total = t->local ? t->count : t->streams->remote;
-	if (total >= t->limits.connections_max &&
-	    (t->local ||
-		!evict(rpc_host_greatest(t->streams), in_all,
+	if (!trusted)
+		drop_early(s, crowd, all);
+	if (crowd->count >= all &&
+	    (trusted ||
+		!evict(rpc_crowd_victim(s, crowd), in_all,
 		    "connections-max"))) {
 		rpc_conn_log_limit(peer, in_all, "connections-max");
 		return false;
@@ -160,6 +183,7 @@ static void
 out_of_descriptors(struct rpc_tcp *t, int error)
 {
 	static const struct timeval pause = { 0, TCP_PAUSE };
+	struct rpc_streams *s = t->streams;
 	int fd;
 
 	if ((error == EMFILE || error == ENFILE) && t->make_room != NULL &&
@@ -168,7 +192,8 @@ out_of_descriptors(struct rpc_tcp *t, int error)
 	if (log_permit("tcp descriptors", 0))
 		log_warnx("no descriptor left for a connection: one is closed; "
 			  "LimitNOFILE= or ulimit -n raises the limit");
-	if (evict(rpc_host_greatest(t->streams), NULL, NULL))
+	if (evict(rpc_crowd_victim(s, &s->crowds[RPC_REMOTE]), NULL, NULL) ||
+	    evict(rpc_crowd_victim(s, &s->crowds[RPC_LOCAL]), NULL, NULL))
 		return;
 	if (t->reserve != -1) {
 		close(t->reserve);
@@ -282,9 +307,17 @@ struct rpc_streams *
 rpc_streams_new(struct event_base *base)
 {
 	struct rpc_streams *s = calloc(1, sizeof(*s));
+	struct hash_key seed;
+	size_t i;
 
 	if (s == NULL)
 		fatal("tcp: shared buffers");
+	hash_key_random(&seed);
+	memcpy(&s->chance, seed.bytes, sizeof(s->chance));
+	for (i = 0; i < RPC_CROWDS; i++) {
+		rank_init(&s->crowds[i].by_count);
+		rank_init(&s->crowds[i].by_unfinished);
+	}
 	s->base = base;
 	TAILQ_INIT(&s->incomplete);
 	TAILQ_INIT(&s->stalled);
@@ -372,6 +405,14 @@ rpc_tcp_on_shortage(struct rpc_tcp *t, bool (*make_room)(void *), void *arg)
 {
 	t->make_room = make_room;
 	t->room_arg = arg;
+}
+
+void
+rpc_tcp_trust(struct rpc_tcp *t, bool (*is_trusted)(void *, uint32_t),
+    void *arg)
+{
+	t->is_trusted = is_trusted;
+	t->trust_arg = arg;
 }
 
 void

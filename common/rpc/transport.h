@@ -81,6 +81,13 @@ struct rpc_tcp *rpc_tcp_new(struct rpc_streams *, struct rpc_server *, int fd,
  */
 void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*make_room)(void *arg),
     void *arg);
+/*
+ * Says which users of a unix socket keep every connection. The others may hold a
+ * quarter of the places, and lose connections as other machines do. Without it
+ * every user keeps them.
+ */
+void rpc_tcp_trust(struct rpc_tcp *,
+    bool (*is_trusted)(void *arg, uint32_t uid), void *arg);
 /* Stops accepting. Existing connections are served. */
 void rpc_tcp_stop_accepting(struct rpc_tcp *);
 unsigned int rpc_tcp_connections(const struct rpc_tcp *);

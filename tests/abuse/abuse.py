@@ -22,7 +22,7 @@ import harness  # noqa: E402
 
 for subject in ("framing", "portmapper", "mounts", "handles", "names",
                 "identity", "extremes", "errors", "replay", "exhaustion",
-                "storage", "clocks", "roles", "start"):
+                "storage", "clocks", "roles", "start", "strangers"):
     importlib.import_module(subject)
 
 

@@ -182,6 +182,25 @@ test_prefix_families(void)
 	ok(!addr_in_prefix(&ll, &any, 64), "another interface does not match");
 }
 
+static void
+test_client(void)
+{
+	struct addr a = parse("[2001:db8:1:2:3::4]:700"), b;
+
+	b = addr_client(&a);
+	a = parse("2001:db8:1:2::");
+	ok(addr_equal(&a, &b), "an IPv6 client is its /64");
+	a = parse("10.0.0.5:700");
+	b = addr_client(&a);
+	a = parse("10.0.0.5");
+	ok(addr_equal(&a, &b), "an IPv4 client is its address");
+	a = parse("fe80::1%2");
+	b = parse("fe80::2%3");
+	a = addr_client(&a);
+	b = addr_client(&b);
+	ok(!addr_same_host(&a, &b), "link-local networks differ by interface");
+}
+
 int
 main(void)
 {
@@ -192,5 +211,6 @@ main(void)
 	test_prefix("192.168.170.85", 32);
 	test_prefix("2001:db8:aa55:1:ff:0:1234:5678", 128);
 	test_prefix_families();
+	test_client();
 	done_testing();
 }

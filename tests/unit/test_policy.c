@@ -28,6 +28,9 @@ test_rules(void)
 	is(policy_add(&p, "4711:100003"), NULL,
 	    "a rule with a user id is accepted");
 	ok(policy_allows(&p, 4711, NFS), "it permits its program");
+	ok(policy_knows(&p, 4711) && policy_knows(&p, 0) &&
+		!policy_knows(&p, 4712) && !policy_knows(&p, 65534),
+	    "a user with a rule and root are known, others are not");
 	ok(!policy_allows(&p, 4711, 100005), "it permits no other program");
 	ok(!policy_allows(&p, 4712, NFS), "it permits no other user");
 	ok(!policy_is_master(&p, 4711),

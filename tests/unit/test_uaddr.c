@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "rpc/uaddr.h"
+#include "process/uaddr.h"
 #include "tap.h"
 
 static struct slice

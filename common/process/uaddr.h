@@ -5,8 +5,8 @@
  * No lookups; /etc/netconfig is not read.
  * Runs in: portmapd; mountd and nfsd parent (registration).
  */
-#ifndef RPC_UADDR_H
-#define RPC_UADDR_H
+#ifndef PROCESS_UADDR_H
+#define PROCESS_UADDR_H
 
 #include <stdbool.h>
 #include <stddef.h>

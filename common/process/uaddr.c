@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rpc/uaddr.h"
+#include "process/uaddr.h"
 
 /* clang-format off */
 const struct netid_row netid_rows[NETID_COUNT] = {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The stream connections of each host, and of each kind of peers. They decide
+ * which connection is closed when there is no place for another. Private to the
+ * stream transport.
+ * Runs in: the process that reads the network.
+ */
+#ifndef RPC_HOST_H
+#define RPC_HOST_H
+
+#include <sys/queue.h>
+
+#include "base/rank.h"
+#include "rpc/transport.h"
+
+struct rpc_conn;
+
+#define RPC_HOSTS 1024 /* buckets; hosts are not limited by it */
+
+TAILQ_HEAD(rpc_conn_list, rpc_conn);
+LIST_HEAD(rpc_host_bucket, rpc_host);
+
+/*
+ * Kinds of peers: other machines, local users, and local users who may
+ * register. The last never lose a connection, since the entries of portmapd
+ * live as long as the connection that made them.
+ */
+enum rpc_crowd_kind { RPC_REMOTE, RPC_LOCAL, RPC_TRUSTED, RPC_CROWDS };
+
+/* All connections of one kind of peers. */
+struct rpc_crowd {
+	unsigned int count;
+	unsigned int unfinished; /* connections with an incomplete record */
+	struct rank by_count, by_unfinished; /* hosts */
+};
+
+/* The connections of one IPv4 address, IPv6 network (/64) or local user. */
+struct rpc_host {
+	LIST_ENTRY(rpc_host) entry;
+	struct addr addr;
+	struct rpc_crowd *crowd;
+	struct rank_member count, unfinished;
+	struct rpc_conn_list conns; /* least active first */
+	struct rpc_conn_list incomplete; /* oldest record first */
+};
+
+/*
+ * From rpc_host_add() to rpc_host_remove(), a connection belongs to its listener
+ * and to a host. rpc_host_remove() calls tcp->closed.
+ */
+bool rpc_host_add(struct rpc_conn *);
+void rpc_host_remove(struct rpc_conn *);
+/* Called on input: c is the most active of its listener and host. */
+void rpc_host_touch(struct rpc_conn *);
+/* Called when c begins (or ends) to wait for the rest of a record. */
+void rpc_host_unfinished(struct rpc_conn *, bool);
+/* Returns the host of a peer; NULL if it has no connection. */
+struct rpc_host *rpc_host_find(struct rpc_streams *, const struct rpc_peer *);
+struct rpc_crowd *rpc_crowd_of(struct rpc_tcp *, const struct rpc_peer *);
+/*
+ * Return the connection that is closed to make room for another one; NULL if
+ * every one is at work. While most connections wait for the rest of a record,
+ * it is the one of them that waits longest, of the host with most such
+ * connections. Otherwise it is the least active idle one of the host with most
+ * connections.
+ */
+struct rpc_conn *rpc_host_victim(const struct rpc_host *);
+struct rpc_conn *rpc_crowd_victim(const struct rpc_streams *,
+    const struct rpc_crowd *);
+
+#endif

@@ -51,6 +51,10 @@ static const struct sandbox_call permitted[] = {
 	{ SYS_getsockopt,  false, "the user of a unix connection" },
 };
 
+static const struct sandbox_choice choices[] = {
+	{ SYS_getsockopt, {{ 1, 0, SOL_SOCKET }, { 2, 0, SO_PEERCRED }}, "the user of a unix connection" },
+};
+
 static const struct sandbox_limit limits[] = {
 	{ RLIMIT_CORE,   0, "no memory image on disk" },
 	{ RLIMIT_NPROC,  0, "no new process" },
@@ -61,6 +65,8 @@ static const struct sandbox_policy policy = {
 	.role = "portmapd",
 	.calls = permitted,
 	.ncalls = nitems(permitted),
+	.choices = choices,
+	.nchoices = nitems(choices),
 	.serves = true,
 	.limits = limits,
 	.nlimits = nitems(limits),

@@ -44,6 +44,25 @@ struct sandbox_rule {
 	const char *why;
 };
 
+/*
+ * One permitted use of a call that does many things. A call with choices is
+ * permitted only as one of them.
+ */
+struct sandbox_choice {
+	int nr;
+	struct {
+		unsigned int arg; /* 0-5; 64 bits of it: */
+		uint64_t ignore; /* bits that may be either */
+		uint64_t value; /* the others */
+	} is[2]; /* the second may be SANDBOX_ALONE */
+	const char *why;
+};
+
+#define SANDBOX_ALONE                                                          \
+	{                                                                      \
+		0, UINT64_MAX, 0                                               \
+	} /* ignores every bit */
+
 struct sandbox_limit {
 	int what; /* RLIMIT_... */
 	rlim_t value; /* soft and hard; never above the current hard limit */
@@ -58,6 +77,8 @@ struct sandbox_policy {
 	bool serves; /* permits the calls of the transports too */
 	const struct sandbox_rule *rules;
 	size_t nrules;
+	const struct sandbox_choice *choices;
+	size_t nchoices;
 	bool dies_with_parent; /* every role; not a daemon of one process */
 	const struct sandbox_limit *limits;
 	size_t nlimits;

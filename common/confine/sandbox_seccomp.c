@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Two filters; both kill the process. The first forbids arguments of permitted
- * calls. It compares 64 bits: a 32-bit comparison would pass 2^32, which the
- * kernel truncates to uid 0. The second forbids every call that is not listed.
- * It checks no arguments, so the kernel caches its answers in a bitmap.
+ * calls. The second forbids every call that is not listed, and every use of a
+ * call with choices that is not among them. Both compare 64 bits: a 32-bit
+ * comparison would pass 2^32, which the kernel truncates to uid 0. The kernel
+ * caches the answer for each call whose arguments no filter checks.
  * Runs in: every role and portmapd.
  */
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,11 +26,23 @@
 #include "base/util.h"
 #include "confine/sandbox_parts.h"
 
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08 /* since Linux 6.11 */
+#endif
+
+#define EXACTLY	     0 /* no bit is ignored */
+#define FUTEX_FLAGS  (FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
+#define MAP_NO_FILE  (MAP_TYPE | MAP_ANONYMOUS)
+#define FLAGS(exact) (~(uint64_t)(exact)) /* ignores the bits beyond these */
+
+/*
+ * Sorted by name. rare: not made in every run (tests/system). A row that says
+ * "without vdso" is made in the run that has none.
+ */
 /* clang-format off */
-/* Sorted by name. rare: not made in every run (tests/system). */
 static const struct sandbox_call base_calls[] = {
 	{ SYS_brk, true, "malloc: grow the heap" },
-	{ SYS_clock_gettime, true, "clock, if the vdso has none" },
+	{ SYS_clock_gettime, true, "clock, without vdso" },
 	{ SYS_close, false, "close a descriptor" },
 	{ SYS_epoll_ctl, false, "event loop" },
 	{ SYS_epoll_pwait, true, "event loop (the name on arm64)" },
@@ -31,11 +50,14 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_epoll_wait, false, "event loop" },
 #endif
 	{ SYS_exit_group, false, "exit" },
-	{ SYS_fcntl, true, "event loop: flags of a new descriptor" },
+	{ SYS_fcntl, true, "spare descriptor; flags of a directory" },
 	{ SYS_futex, true, "locks inside the libraries" },
 	{ SYS_getpid, true, "syslog line; abort" },
 	{ SYS_getrandom, true, "random numbers of libc" },
 	{ SYS_gettid, true, "abort" },
+#ifdef SYS_gettimeofday
+	{ SYS_gettimeofday, true, "event loop: wall clock, without vdso" },
+#endif
 	{ SYS_madvise, true, "malloc: give memory back" },
 	{ SYS_mmap, true, "malloc: large blocks" },
 	{ SYS_mprotect, true, "malloc: grow an arena" },
@@ -68,6 +90,27 @@ static const struct sandbox_call transport_calls[] = {
 static const struct sandbox_rule base_rules[] = {
 	{ SYS_mmap, 2, SANDBOX_HAS, PROT_EXEC, "no new code" },
 	{ SYS_mprotect, 2, SANDBOX_HAS, PROT_EXEC, "no new code" },
+};
+
+/* No owner or signal of a descriptor, no lease, no lock; no file in memory; no
+ * memory shared with others; no lock with priorities. */
+static const struct sandbox_choice base_choices[] = {
+	{ SYS_fcntl,   {{ 1, EXACTLY, F_DUPFD_CLOEXEC }, SANDBOX_ALONE}, "spare descriptor" },
+	{ SYS_fcntl,   {{ 1, EXACTLY, F_GETFL }, SANDBOX_ALONE}, "fdopendir" },
+	{ SYS_fcntl,   {{ 1, EXACTLY, F_SETFD }, SANDBOX_ALONE}, "fdopendir" },
+	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_WAIT }, SANDBOX_ALONE}, "wait" },
+	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_WAIT_BITSET }, SANDBOX_ALONE}, "wait until a time" },
+	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_WAKE }, SANDBOX_ALONE}, "wake" },
+	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_REQUEUE }, SANDBOX_ALONE}, "condition variables of musl" },
+	{ SYS_madvise, {{ 2, EXACTLY, MADV_DONTNEED }, SANDBOX_ALONE}, "give memory back" },
+	{ SYS_madvise, {{ 2, EXACTLY, MADV_HUGEPAGE }, SANDBOX_ALONE}, "glibc, if told to use huge pages" },
+	{ SYS_mmap,    {{ 3, FLAGS(MAP_NO_FILE), MAP_PRIVATE | MAP_ANONYMOUS }, SANDBOX_ALONE}, "malloc" },
+	{ SYS_mmap,    {{ 3, FLAGS(MAP_NO_FILE), MAP_DROPPABLE | MAP_ANONYMOUS }, SANDBOX_ALONE}, "random numbers of glibc 2.41" },
+};
+
+static const struct sandbox_choice transport_choices[] = {
+	{ SYS_setsockopt, {{ 1, EXACTLY, IPPROTO_TCP }, { 2, EXACTLY, TCP_NODELAY }}, "answer at once" },
+	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_KEEPALIVE }}, "notice a dead client" },
 };
 /* clang-format on */
 
@@ -141,37 +184,73 @@ add_rules(scmp_filter_ctx f, const struct sandbox_rule *rules, size_t n)
 struct list {
 	int seen[SANDBOX_CALLS_MAX];
 	size_t n;
+	int chosen[SANDBOX_CALLS_MAX]; /* those that have choices */
+	size_t nchosen;
 };
 
 static bool
-is_new(struct list *list, int nr)
+contains(const int *list, size_t n, int nr)
 {
 	size_t i;
 
-	for (i = 0; i < list->n; i++)
-		if (list->seen[i] == nr)
-			return false;
-	if (list->n == nitems(list->seen))
-		fatalx("seccomp: more than SANDBOX_CALLS_MAX system calls");
-	list->seen[list->n++] = nr;
-	return true;
+	for (i = 0; i < n; i++)
+		if (list[i] == nr)
+			return true;
+	return false;
 }
 
+static void
+permit(scmp_filter_ctx f, int nr, const struct scmp_arg_cmp *when, size_t n)
+{
+	int error = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, nr,
+	    (unsigned int)n, when);
+
+	if (error != 0) {
+		errno = -error;
+		fatal("seccomp: cannot permit system call %d", nr);
+	}
+}
+
+/* Adds the calls that have no choices; those were added before. */
 static void
 add_calls(scmp_filter_ctx f, struct list *list, const struct sandbox_call *c,
     size_t n)
 {
 	size_t i;
-	int error;
 
 	for (i = 0; i < n; i++) {
-		if (!is_new(list, c[i].nr))
+		if (contains(list->seen, list->n, c[i].nr))
 			continue;
-		error = seccomp_rule_add(f, SCMP_ACT_ALLOW, c[i].nr, 0);
-		if (error != 0) {
-			errno = -error;
-			fatal("seccomp: cannot permit system call %d", c[i].nr);
-		}
+		if (list->n == nitems(list->seen))
+			fatalx("seccomp: more than SANDBOX_CALLS_MAX system "
+			       "calls");
+		list->seen[list->n++] = c[i].nr;
+		if (!contains(list->chosen, list->nchosen, c[i].nr))
+			permit(f, c[i].nr, NULL, 0);
+	}
+}
+
+static void
+add_choices(scmp_filter_ctx f, struct list *list,
+    const struct sandbox_choice *c, size_t n)
+{
+	struct scmp_arg_cmp when[nitems(c->is)];
+	size_t i, j, used;
+
+	for (i = 0; i < n; i++) {
+		if (list->nchosen == nitems(list->chosen))
+			fatalx("seccomp: more than SANDBOX_CALLS_MAX choices");
+		list->chosen[list->nchosen++] = c[i].nr;
+		used = 0;
+		for (j = 0; j < nitems(c->is); j++)
+			if (c[i].is[j].ignore != UINT64_MAX)
+				when[used++] = (struct scmp_arg_cmp){
+					.arg = c[i].is[j].arg,
+					.op = SCMP_CMP_MASKED_EQ,
+					.datum_a = ~c[i].is[j].ignore,
+					.datum_b = c[i].is[j].value,
+				};
+		permit(f, c[i].nr, when, used);
 	}
 }
 
@@ -193,7 +272,7 @@ sandbox_seccomp_seal(struct sandbox *box)
 	const struct sandbox_policy *policy = box->policy;
 	struct sandbox_rule own = { SYS_tgkill, 0, SANDBOX_NOT, 0,
 		"abort only this process" };
-	struct list list = { .n = 0 };
+	struct list list = { .n = 0, .nchosen = 0 };
 	scmp_filter_ctx deny, allow;
 
 	if (SANDBOX_SANITIZER) {
@@ -206,6 +285,11 @@ sandbox_seccomp_seal(struct sandbox *box)
 	add_rules(deny, &own, 1);
 	add_rules(deny, policy->rules, policy->nrules);
 	allow = new_filter(SCMP_ACT_KILL_PROCESS);
+	add_choices(allow, &list, base_choices, nitems(base_choices));
+	if (policy->serves)
+		add_choices(allow, &list, transport_choices,
+		    nitems(transport_choices));
+	add_choices(allow, &list, policy->choices, policy->nchoices);
 	add_calls(allow, &list, base_calls, nitems(base_calls));
 	if (policy->serves)
 		add_calls(allow, &list, transport_calls,

@@ -32,6 +32,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_capset,            false, "the same, and back" },
 	{ SYS_faccessat2,        true,  "may the caller read it after all" },
 	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
+#ifdef SYS_fstat
+	{ SYS_fstat,             true,  "fstat of libc (newer glibc, musl)" },
+#endif
 	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
 	{ SYS_getegid,           true,  "squash mode: the user of all callers" },

@@ -4,6 +4,7 @@
  * and in the users they may act as. Everything else is one list.
  * Runs in: nfsd worker.
  */
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <linux/capability.h>
@@ -26,6 +27,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fchmodat2,     false, "SETATTR mode" },
 	{ SYS_fchownat,      false, "SETATTR owner" },
 	{ SYS_fgetxattr,     true,  "ACCESS: ACL for the right to execute" },
+#ifdef SYS_fstat
+	{ SYS_fstat,         true,  "attributes (newer glibc, musl)" },
+#endif
 	{ SYS_fstatfs,       false, "FSSTAT; filesystem type of a new export" },
 	{ SYS_fsync,         false, "COMMIT" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
@@ -54,6 +58,10 @@ static const struct sandbox_call calls[] = {
 	{ SYS_utimensat,     false, "SETATTR times" },
 };
 
+static const struct sandbox_choice choices[] = {
+	{ SYS_madvise, {{ 2, 0, MADV_NOHUGEPAGE }, SANDBOX_ALONE}, "the handle cache grows page by page" },
+};
+
 static const int multi_caps[] = { CAP_SETUID, CAP_SETGID };
 static const int root_caps[] = { CAP_SETUID, CAP_SETGID, CAP_CHOWN,
 	CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD };
@@ -80,6 +88,8 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->role = "worker";
 	policy->calls = calls;
 	policy->ncalls = nitems(calls);
+	policy->choices = choices;
+	policy->nchoices = nitems(choices);
 	policy->serves = true;
 	policy->dies_with_parent = true;
 	nfsd_mode_rules(policy, setup->mode);

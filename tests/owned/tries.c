@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
@@ -546,6 +547,100 @@ do_clock(const struct owned *o UNUSED)
 	return syscall(SYS_clock_settime, 0, NULL) == 0;
 }
 
+/* A descriptor that every role holds. */
+static int
+held(const struct owned *o)
+{
+	return o->nsockets > 0 ? o->sockets[0] : 0;
+}
+
+/* An owner gets SIGIO, or the signal of F_SETSIG, when data arrives. */
+static bool
+set_owner(const struct owned *o)
+{
+	return syscall(SYS_fcntl, held(o), F_SETOWN, o->parent) == 0;
+}
+
+static bool
+set_owner_wrapped(const struct owned *o)
+{
+	return syscall(SYS_fcntl, held(o), (UINT64_C(1) << 32) + F_SETOWN,
+		   o->parent) == 0;
+}
+
+static bool
+set_signal(const struct owned *o)
+{
+	return syscall(SYS_fcntl, held(o), F_SETSIG, SIGKILL) == 0;
+}
+
+static bool
+set_async(const struct owned *o)
+{
+	return syscall(SYS_fcntl, held(o), F_SETFL, O_ASYNC) == 0;
+}
+
+static bool
+take_lease(const struct owned *o)
+{
+	return syscall(SYS_fcntl, held(o), F_SETLEASE, F_UNLCK) == 0 ||
+	    (o->ndirs > 0 &&
+		syscall(SYS_fcntl, o->dirs[0], F_NOTIFY, DN_CREATE) == 0);
+}
+
+static bool
+take_lock(const struct owned *o)
+{
+	struct flock lock = { .l_type = F_RDLCK };
+
+	return syscall(SYS_fcntl, held(o), F_GETLK, &lock) == 0;
+}
+
+static bool
+futex_pi(const struct owned *o UNUSED)
+{
+	static uint32_t word;
+
+	return syscall(SYS_futex, &word, FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0) ==
+	    0;
+}
+
+static bool
+merge_memory(const struct owned *o UNUSED)
+{
+	static char page[8192] __attribute__((aligned(4096)));
+
+	return syscall(SYS_madvise, page, 4096, MADV_MERGEABLE) == 0 ||
+	    errno == EINVAL; /* a kernel without it: it got past the filter */
+}
+
+static bool
+map_file(const struct owned *o)
+{
+	return syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, held(o),
+		   0) != -1 ||
+	    errno == ENODEV; /* not a file, but the call was made */
+}
+
+static bool
+set_socket_option(const struct owned *o)
+{
+	int size = 65536;
+
+	return syscall(SYS_setsockopt, held(o), SOL_SOCKET, SO_RCVBUF, &size,
+		   sizeof(size)) == 0;
+}
+
+static bool
+get_socket_option(const struct owned *o)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return syscall(SYS_getsockopt, held(o), SOL_SOCKET, SO_TYPE, &type,
+		   &len) == 0;
+}
+
 /* clang-format off */
 const struct owned_try owned_tries[] = {
 	{ "open an absolute path", open_absolute },
@@ -608,6 +703,17 @@ const struct owned_try owned_tries[] = {
 	{ "shared memory", do_shm },
 	{ "ioctl", do_ioctl },
 	{ "set the clock", do_clock },
+	{ "fcntl: own a descriptor's signals", set_owner },
+	{ "fcntl: the same with 2^32", set_owner_wrapped },
+	{ "fcntl: choose the signal", set_signal },
+	{ "fcntl: signal when data arrives", set_async },
+	{ "fcntl: lease or notification", take_lease },
+	{ "fcntl: lock", take_lock },
+	{ "futex with priorities", futex_pi },
+	{ "madvise: merge memory with others'", merge_memory },
+	{ "map a file", map_file },
+	{ "set another option of a socket", set_socket_option },
+	{ "read another option of a socket", get_socket_option },
 };
 /* clang-format on */
 

@@ -5,7 +5,8 @@
     calls.py SOURCES TRACES...
 
 TRACES are folders of strace -ff -ttt. Calls of a role before it is sealed do
-not count. Prints TAP. An entry that is marked rare may be unseen.
+not count. Prints TAP. An entry that is marked rare may be unseen, unless it is
+for a process without vDSO: the folder novdso must show it.
 """
 import collections
 import os
@@ -25,9 +26,11 @@ ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
 # Newer than the strace of Debian 12.
 NEW = {"syscall_0x1c4": "fchmodat2"}
+VDSO = set()
 
 def table(path, name=None):
-    """{call: rare} of one table of the file, or of all."""
+    """{call: rare} of one table of the file, or of all. Entries for a process
+    without vDSO are in the set VDSO as well."""
     rows, inside = {}, name is None
     for line in open(path, encoding="ascii"):
         if name and f"sandbox_call {name}[]" in line:
@@ -37,6 +40,8 @@ def table(path, name=None):
         m = ROW.match(line)
         if m and inside:
             rows[m[1]] = m[2] == "true"
+            if "without vdso" in m[3]:
+                VDSO.add(m[1])
     return rows
 
 
@@ -90,8 +95,11 @@ def collect(folder, used, killed):
 def main(source, *folders):
     tap = Tap()
     used, killed = collections.defaultdict(set), set()
+    bare = collections.defaultdict(set)
     for folder in folders:
         collect(folder, used, killed)
+        if os.path.basename(folder) == "novdso":
+            collect(folder, bare, killed)
     base = table(os.path.join(source, BASE), "base_calls")
     transport = table(os.path.join(source, BASE), "transport_calls")
     somewhere = set().union(*used.values()) if used else set()
@@ -118,6 +126,10 @@ def main(source, *folders):
                 tap.ok(call in somewhere, f"{name}: {call} is needed")
         idle = sorted(c for c in rows if c not in somewhere)
         print(f"# {name}: unseen: {' '.join(idle) or 'none'}")
+    for call in sorted(VDSO):
+        roles = sorted(role for role in bare if call in bare[role])
+        tap.ok(roles, f"{call} is needed without vDSO", "by no role")
+        print(f"# {call} without vDSO: {', '.join(roles)}")
     return tap.done()
 
 

@@ -77,11 +77,12 @@ read_options(struct mountd *m, int argc, char *argv[])
 	m->setup.limits = limits;
 	daemon_options(&m->d, &spec, argc, argv);
 	if (m->explain != NULL && !m->d.check_only)
-		fatalx("-x only explains the configuration: add -n");
+		fatal_config("-x only explains the configuration: add -n");
 	if (m->cert != NULL && m->explain == NULL)
-		fatalx("-o cert only explains the configuration: add -n -x");
+		fatal_config(
+		    "-o cert only explains the configuration: add -n -x");
 	if (m->d.noperands > 0 && m->explain == NULL)
-		fatalx("\"%s\": a path needs -n -x", m->d.operands[0]);
+		fatal_config("\"%s\": a path needs -n -x", m->d.operands[0]);
 	m->setup.strict = m->d.strict;
 }
 

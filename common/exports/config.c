@@ -250,7 +250,7 @@ config_load_key(struct fh_keys *keys, const char *file)
 	int result = fh_key_load(file, key, why, sizeof(why));
 
 	if (result == -1)
-		fatalx("%s", why);
+		fatal_config("%s", why);
 	if (result == 1)
 		log_info("%s: made a new handle key: older handles are stale "
 			 "(clients mount again)",

@@ -43,14 +43,15 @@ daemon_identity(struct daemon *d)
 		return;
 	}
 	if (pw == NULL)
-		fatalx("user \"%s\" does not exist: run \"systemd-sysusers "
-		       "tern.conf\" or \"useradd --system --no-create-home "
-		       "--shell /usr/sbin/nologin %s\", or name another "
-		       "with -u",
+		fatal_config(
+		    "user \"%s\" does not exist: run \"systemd-sysusers "
+		    "tern.conf\" or \"useradd --system --no-create-home "
+		    "--shell /usr/sbin/nologin %s\", or name another "
+		    "with -u",
 		    d->user, d->user);
 	if (pw->pw_uid == 0)
-		fatalx("user \"%s\" is root: name an unprivileged user "
-		       "with -u",
+		fatal_config("user \"%s\" is root: name an unprivileged user "
+			     "with -u",
 		    d->user);
 	d->uid = pw->pw_uid;
 	d->gid = pw->pw_gid;

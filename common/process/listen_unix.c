@@ -25,20 +25,22 @@ check_directory(const char *path)
 	struct stat st;
 
 	if (slash == NULL || slash == path)
-		fatalx("%s: not an absolute path with a directory", path);
+		fatal_config("%s: not an absolute path with a directory", path);
 	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
 	if (mkdir(dir, 0755) == -1 && errno != EEXIST)
 		fatal("%s: cannot make the directory of the socket", dir);
 	if (stat(dir, &st) == -1 || !S_ISDIR(st.st_mode))
-		fatalx("%s: not a directory", dir);
+		fatal_config("%s: not a directory", dir);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		fatalx("%s: belongs to uid %u, which could replace the socket "
-		       "(chown %u %s)",
+		fatal_config(
+		    "%s: belongs to uid %u, which could replace the socket "
+		    "(chown %u %s)",
 		    dir, (unsigned int)st.st_uid, (unsigned int)geteuid(), dir);
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
 	    (st.st_mode & S_ISVTX) == 0)
-		fatalx("%s: others can write to it and replace the socket "
-		       "(chmod go-w %s)",
+		fatal_config(
+		    "%s: others can write to it and replace the socket "
+		    "(chmod go-w %s)",
 		    dir, dir);
 }
 
@@ -69,11 +71,12 @@ clear_path(const struct sockaddr_un *sun)
 		fatal("%s", path);
 	}
 	if (!S_ISSOCK(st.st_mode))
-		fatalx("%s: exists and is not a socket: remove it or name "
-		       "another path",
+		fatal_config(
+		    "%s: exists and is not a socket: remove it or name "
+		    "another path",
 		    path);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		fatalx("%s: belongs to uid %u: remove it", path,
+		fatal_config("%s: belongs to uid %u: remove it", path,
 		    (unsigned int)st.st_uid);
 	if (is_alive(sun))
 		fatalx("%s: another server uses this socket: stop it or name "
@@ -91,7 +94,8 @@ listen_unix(const char *path, mode_t mode)
 	int fd;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
-		fatalx("%s: longer than %zu bytes, the limit of a unix socket",
+		fatal_config(
+		    "%s: longer than %zu bytes, the limit of a unix socket",
 		    path, sizeof(sun.sun_path) - 1);
 	(void)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
 	check_directory(path);

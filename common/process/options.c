@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "base/log.h"
 #include "base/number.h"
@@ -136,7 +137,7 @@ usage_error(const struct options *o)
 {
 	(void)fprintf(stderr, "%s: try \"%s --help\" or %s(8)\n", o->spec->name,
 	    o->spec->name, o->spec->name);
-	exit(1);
+	exit(o->d->check_only ? EXIT_FAILURE : EX_CONFIG);
 }
 
 /* Stores a number in a member of its type. Returns NULL, or what is wrong. */

@@ -16,6 +16,7 @@
 #include "mountd/parent/cert_file.h"
 
 #define PORT_ASSUMED 1023 /* a port that "secure" permits */
+#define EXIT_REFUSED 2 /* the client gets nothing that was asked for */
 
 static const char *const face[] = {
 	[NAMES_BYTES] = "", [NAMES_UTF16LE] = " (names=utf16le)"
@@ -60,8 +61,11 @@ struct client {
 	const struct peer_identity *identity; /* NULL: without certificate */
 };
 
-/* Prints "/srv/x: granted: line 3 allows 10.0.0.0/8; read-only; ...". */
-static void
+/*
+ * Prints "/srv/x: granted: line 3 allows 10.0.0.0/8; read-only; ...". Returns
+ * whether it is granted.
+ */
+static bool
 explain_path(const struct exports *ex, const char *path,
     const struct client *who, enum export_names names)
 {
@@ -75,6 +79,7 @@ explain_path(const struct exports *ex, const char *path,
 	if (v.at.export != NULL && strcmp(v.at.export->path, path) != 0)
 		printf("; inside export %s", v.at.export->path);
 	printf("\n");
+	return v.status == MNT_OK;
 }
 
 /* Is a line printed for this dialect? An export without clients gets one. */
@@ -85,19 +90,23 @@ has_face(const struct export *e, enum export_names names)
 	    (names == NAMES_BYTES && e->nclients == 0);
 }
 
-static void
+/* Returns whether any is granted. */
+static bool
 explain_all(const struct exports *ex, const struct client *who)
 {
 	const struct export *e;
+	bool granted = false;
 	size_t i;
 
 	for (i = 0; i < ex->n; i++) {
 		e = &ex->list[i];
 		if (has_face(e, NAMES_BYTES))
-			explain_path(ex, e->path, who, NAMES_BYTES);
+			granted |= explain_path(ex, e->path, who, NAMES_BYTES);
 		if (has_face(e, NAMES_UTF16LE))
-			explain_path(ex, e->path, who, NAMES_UTF16LE);
+			granted |=
+			    explain_path(ex, e->path, who, NAMES_UTF16LE);
 	}
+	return granted;
 }
 
 /* Fills in the client from -x and -o cert. Returns false after a message. */
@@ -149,15 +158,14 @@ explain(const struct exports *ex, const struct mountd *m)
 	static struct peer_identity id;
 	struct client who = { 0 };
 	const struct export *e;
+	bool granted = false;
 	const char *path;
 
 	if (!read_client(&who, &id, m))
 		return 1;
 	print_client(&who);
-	if (m->d.noperands == 0) {
-		explain_all(ex, &who);
-		return 0;
-	}
+	if (m->d.noperands == 0)
+		return explain_all(ex, &who) ? 0 : EXIT_REFUSED;
 	path = m->d.operands[0];
 	if (!exports_clean_path(path, strlen(path), clean)) {
 		(void)fprintf(stderr, "%s: not an absolute path\n", path);
@@ -165,10 +173,10 @@ explain(const struct exports *ex, const struct mountd *m)
 	}
 	e = exports_find_above(ex, clean);
 	if (e == NULL || has_face(e, NAMES_BYTES))
-		explain_path(ex, clean, &who, NAMES_BYTES);
+		granted |= explain_path(ex, clean, &who, NAMES_BYTES);
 	if (e == NULL || has_face(e, NAMES_UTF16LE))
-		explain_path(ex, clean, &who, NAMES_UTF16LE);
-	return 0;
+		granted |= explain_path(ex, clean, &who, NAMES_UTF16LE);
+	return granted ? 0 : EXIT_REFUSED;
 }
 
 /* nfsd's options are not known here, so its certificate may be missing. */

@@ -26,6 +26,7 @@ exposed tern-nfsd 30 | none 'exposure of nfsd is at most 3.0'
 
 for f in etc/systemd/*.service; do
 	grep -q '^WatchdogSec=' "$f" && grep -q '^Type=notify' "$f" &&
-	    grep -q '^Restart=on-failure' "$f" || echo "$f"
+	    grep -q '^Restart=on-failure' "$f" &&
+	    grep -q '^RestartPreventExitStatus=78' "$f" || echo "$f"
 done | none 'units notify, are watched and restarted'
 done_testing

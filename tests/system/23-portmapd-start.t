@@ -10,23 +10,24 @@ portmapd=$(reachable)/portmapd/portmapd
 sock=$T/run/portmap.sock
 mkdir -p "$T/run"
 
-# fails PATTERN DESCRIPTION FLAG...: exits 1 with one line that matches.
+# fails STATUS PATTERN DESCRIPTION FLAG...: exits so, with one line that matches.
+# 78 is a mistake in the configuration.
 fails() {
-	local pattern=$1 what=$2 out rc
-	shift 2
+	local status=$1 pattern=$2 what=$3 out rc
+	shift 3
 	out=$(timeout 10 "$portmapd" -d -s "$sock" "$@" 2>&1)
 	rc=$?
-	is "$rc" 1 "$what: exit status 1"
+	is "$rc" "$status" "$what: exit status $status"
 	like "$out" "$pattern" "$what: logs the reason"
 }
 
-fails 'register.*no such user' 'a rule for an unknown user' -o register=nobodyhere:1
-fails 'register.*not of the form user:program' 'half a rule' -o register=root
-fails 'not an IPv4 or IPv6 address' 'a malformed address' -a localhost
-fails '192.0.2.1' 'an address of another machine' -a 192.0.2.1
-fails 'absolute path' 'a relative path' -c rpcbind.sock
-fails 'nonesuch' 'a missing directory for -r' -r /nonesuch
-fails 'nosuchuser.*(useradd|sysusers)|useradd.*nosuchuser' \
+fails 78 'register.*no such user' 'a rule for an unknown user' -o register=nobodyhere:1
+fails 78 'register.*not of the form user:program' 'half a rule' -o register=root
+fails 78 'not an IPv4 or IPv6 address' 'a malformed address' -a localhost
+fails 1 '192.0.2.1' 'an address of another machine' -a 192.0.2.1
+fails 78 'absolute path' 'a relative path' -c rpcbind.sock
+fails 1 'nonesuch' 'a missing directory for -r' -r /nonesuch
+fails 78 'nosuchuser.*(useradd|sysusers)|useradd.*nosuchuser' \
     'a user that does not exist' -u nosuchuser
 "$portmapd" -n
 is "$?" 0 '-n: exit status 0'
@@ -38,8 +39,8 @@ rpcbind -f >"$T/rpcbind.log" 2>&1 &
 pid[rpcbind]=$!
 at_end "kill ${pid[rpcbind]}"
 wait_for 5 rpcinfo -p 127.0.0.1
-fails "111.*rpcbind.*${pid[rpcbind]}" 'a port that rpcbind has'
-fails 'rpcbind.sock' 'a socket that rpcbind serves' -p 1111 -c /run/rpcbind.sock
+fails 1 "111.*rpcbind.*${pid[rpcbind]}" 'a port that rpcbind has'
+fails 1 'rpcbind.sock' 'a socket that rpcbind serves' -p 1111 -c /run/rpcbind.sock
 stop rpcbind
 
 # Several addresses and ports.
@@ -50,7 +51,7 @@ check 'answers at 127.0.0.2:50111' pmap source 127.0.0.2 50111
 check 'answers at a port for all addresses' pmap source 127.0.0.3 50112
 check_not 'does not answer at other addresses' pmap source 127.0.0.2 111
 check 'answers at ::1' rpcinfo -T udp6 ::1 100000 4
-fails 'portmap.sock.*another server' 'a second portmapd' -p 1112
+fails 1 'portmap.sock.*another server' 'a second portmapd' -p 1112
 n=${pid[portmapd]}
 is "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$n/status")" \
     '901 901 901 901' 'runs as _portmapd'

@@ -41,6 +41,7 @@ exports "/srv/x 10.0.0.0/8(rw) 10.0.0.5(ro,all_squash,anonuid=99)
 /srv/m *(ro,insecure,names=utf16le,alias=/C/)
 /srv/y 192.168.1.0/24"
 out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5:912 2>&1)
+is $? 0 '-x: status 0 where something is granted'
 like "$out" '^/srv/x: granted: line 1 allows 10.0.0.5; read-only; all users become 99:65534; port below 1024$' \
     '-x: the deciding line, the rights, the user'
 like "$out" '^/srv/y: refused: line 3 allows 192.168.1.0/24$' '-x: the reason of a refusal'
@@ -51,6 +52,7 @@ is "$out" 'client 10.1.1.1:40112
 /srv/x/sub: refused: port 40112 is not below 1024 (add "insecure"); read and write; root becomes 65534:65534; port below 1024; inside export /srv/x' \
     '-x: one path and one port'
 out=$("$mountd" -n -f "$T/exports" -x '[::1]:5' /etc 2>&1)
+is $? 2 '-x: status 2 for a path that is refused'
 like "$out" '^/etc: refused: not exported$' '-x: an IPv6 address, a path that is not exported'
 check_not '-x: a malformed address is refused' "$mountd" -n -f "$T/exports" -x nowhere
 check_not '-x without -n is refused' "$mountd" -f "$T/exports" -x 10.0.0.5

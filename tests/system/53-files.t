@@ -10,12 +10,13 @@ need_daemons portmapd mountd nfsd
 mkdir -p "$T/export" "$T/run"
 exports "$T/export *(rw)"
 
-# refuses NAME WHAT REGEX: it must exit with status 1 and print this message.
+# refuses NAME WHAT REGEX: it must exit with status 78,
+# or $status, and print this message.
 refuses() {
 	local p=$1 own=(-s "$T/run/portmap.sock")
 	[ "$p" = portmapd ] || own+=(-R -f "$T/exports" -k "$T/key")
 	timeout 10 "$O/$p/$p" -d "${own[@]}" >"$T/out" 2>&1
-	is $? 1 "$p: $2: does not start"
+	is $? "${status:-78}" "$p: $2: does not start"
 	like "$(cat "$T/out")" "$3" "$p: $2: names the remedy"
 }
 
@@ -63,5 +64,5 @@ start portmapd
 socket_mode() { [ "$(stat -c %a "$T/run/portmap.sock")" = "$1" ]; }
 check 'every user may connect to the socket; the user decides what is registered' \
     wait_for 10 socket_mode 666
-refuses portmapd 'a socket in use' 'another server uses this socket|port is taken by portmapd'
+status=1 refuses portmapd 'a socket in use' 'another server uses this socket|port is taken by portmapd'
 done_testing

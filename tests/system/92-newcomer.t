@@ -8,15 +8,15 @@ need_daemons
 mkdir "$T/x" "$T/dead"
 exports "$T/x 127.0.0.1(ro)"
 
-# says NAME REGEX DESCRIPTION FLAG...: it exits with status 1 after one such
-# line.
+# says NAME REGEX DESCRIPTION FLAG...: it exits after one such line, with the
+# status of a mistake in the configuration, or with $status.
 says() {
 	local name=$1 want=$2 what=$3 rc
 	shift 3
 	timeout 10 "$O/$name/$name" -d -s "$T/sock" "$@" >"$T/out" 2>&1
 	rc=$?
 	like "$(cat "$T/out")" "$want" "$name: $what"
-	is "$rc" 1 'it exits with status 1'
+	is "$rc" "${status:-78}" "it exits with status ${status:-78}"
 	is "$(grep -cE "$want" "$T/out")" 1 'it prints one such line'
 }
 
@@ -37,7 +37,7 @@ says mountd 'try .*--help' 'a wrong flag: the message names --help' -Q
 says nfsd '"0": not a number from 1 to 64' 'a number out of range' -w 0
 
 start portmapd || bail 'no portmapd'
-says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use: the message names the process' -p 111
+status=1 says portmapd '111.*(taken|in use).*portmapd' 'port 111 in use: the message names the process' -p 111
 stop portmapd
 
 as alice timeout 10 "$(reachable)/portmapd/portmapd" -d -s "$T/dead/sock" >"$T/out" 2>&1

@@ -93,10 +93,32 @@ new_there() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/y/file)" = new ]; }
 check 'the new export is served' wait_for 10 new_there
 is "$(main_pid tern-nfsd)" "$old" 'nfsd was not restarted'
 
+# no_errors SINCE
+no_errors() {
+	unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3 --since "$1")" \
+	    'portmapd|mountd|nfsd\[' 'the journal has no errors'
+}
+no_errors today
+cp "$tree/etc/exports" "$T/exports.good"
+echo '/srv/x 127.0.0.0/8(rww)' >"$tree/etc/exports"
+for u in tern-mountd tern-nfsd; do
+	check_not "$u: a reload with a mistake fails" in_tree systemctl reload "$u"
+	like "$(in_tree journalctl --no-pager -u "$u" -n 20)" 'exports:1:.*did you mean "rw"' \
+	    'the journal names the place'
+	check 'clients go on' can_read
+done
+check_not 'a start with a mistake fails' in_tree systemctl restart tern-nfsd
+is "$(in_tree systemctl show -p NRestarts -p ExecMainStatus --value tern-nfsd |
+    tr '\n' ' ')" '0 78 ' 'systemd does not start it again'
+like "$(in_tree systemctl status --no-pager tern-nfsd)" 'exports:1:.*did you mean "rw"' \
+    'systemctl status shows the reason'
+cp "$T/exports.good" "$tree/etc/exports"
+check 'mended, it starts' in_tree systemctl restart tern-nfsd
+since=$(in_tree date '+%F %T')
+
 check 'the units stop' in_tree systemctl stop "${units[@]}" tern-portmapd.socket
 is "$(in_tree systemctl list-units --failed --plain --no-legend 'tern-*')" '' 'no unit has failed'
-unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3)" 'portmapd|mountd|nfsd\[' \
-    'the journal has no errors'
+no_errors "$since"
 in_tree systemctl start "${units[@]}"
 check 'purge succeeds' in_tree dpkg --purge tern
 is "$(in_tree ps -o args= -C portmapd,mountd,nfsd)" '' 'no process remains'

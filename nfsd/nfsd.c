@@ -18,10 +18,33 @@
 /* Stable writes that wait at the same time share one journal commit. */
 #define THREADS_DEFAULT 16
 
+/* nconnect= of Linux opens up to 16 connections at once. */
+static const struct nfsd_tls_limits tls_limits_default = {
+	.handshakes = 512, .per_host = 64, .per_second = 200, .seconds = 10
+};
+
 static const struct role_row roles[] = {
 	{ "broker", nfsd_broker },
+	{ "tls", nfsd_tls },
 	{ "worker", nfsd_worker },
 };
+
+static const char *
+set_tls(void *arg, const char *value)
+{
+	static const char *const forms[] = { [NFSD_TLS_KERNEL] = "kernel",
+		[NFSD_TLS_RELAY] = "relay",
+		[NFSD_TLS_OFF] = "off" };
+	struct nfsd *n = arg;
+	size_t i;
+
+	for (i = 0; i < nitems(forms); i++)
+		if (forms[i] != NULL && strcmp(forms[i], value) == 0) {
+			n->tls = (enum nfsd_tls_form)i;
+			return NULL;
+		}
+	return "neither kernel nor relay nor off";
+}
 
 /* clang-format off */
 static const struct daemon_option options[] = {
@@ -45,6 +68,15 @@ static const struct daemon_option settings[] = {
 	{ 0, "record-seconds", "n", "seconds an incomplete call may take", OPT_LIMIT },
 	{ 0, "stall-seconds", "n", "seconds a client may leave replies unread", OPT_LIMIT },
 	{ 0, "stats", "path", "socket that serves the statistics", OPT_TEXT(struct nfsd, stats_socket, 0) },
+	{ 0, "tls", "kernel|relay|off", "what encrypts (default: the kernel if it can)", OPT_CALL(set_tls) },
+	{ 0, "tls-ca", "file", "certificates that may sign clients", OPT_TEXT(struct nfsd, tls_ca, 1) },
+	{ 0, "tls-cert", "file", "certificate of the server, and its chain", OPT_TEXT(struct nfsd, tls_cert, 1) },
+	{ 0, "tls-crl", "file", "revoked certificates of clients", OPT_TEXT(struct nfsd, tls_crl, 1) },
+	{ 0, "tls-handshakes", "n", "TLS handshakes of a worker at once", OPT_UINT(struct nfsd, setup.tls.handshakes, 1, 65536) },
+	{ 0, "tls-handshakes-per-host", "n", "the same, of one client", OPT_UINT(struct nfsd, setup.tls.per_host, 1, 65536) },
+	{ 0, "tls-handshakes-per-second", "n", "the same, begun in a second", OPT_UINT(struct nfsd, setup.tls.per_second, 1, 1000000) },
+	{ 0, "tls-key", "file", "private key of the server", OPT_TEXT(struct nfsd, tls_key, 1) },
+	{ 0, "tls-seconds", "n", "seconds a TLS handshake may take", OPT_UINT(struct nfsd, setup.tls.seconds, 1, 3600) },
 	{ 0, "unsent-max", "bytes", "unsent replies of all clients", OPT_LIMIT },
 };
 /* clang-format on */
@@ -66,6 +98,32 @@ name_stats(struct nfsd *n)
 	n->stats_socket = path;
 }
 
+/* Uses the usual files if they are there and no others are named. */
+static void
+name_tls(struct nfsd *n)
+{
+	static const char cert[] = "/etc/tern/server.pem";
+	static const char key[] = "/etc/tern/server.key";
+
+	if (n->tls == NFSD_TLS_OFF) {
+		n->tls_cert = n->tls_key = n->tls_ca = n->tls_crl = NULL;
+		return;
+	}
+	if (n->tls_cert == NULL && n->tls_key == NULL &&
+	    access(cert, F_OK) == 0 && access(key, F_OK) == 0) {
+		n->tls_cert = cert;
+		n->tls_key = key;
+	}
+	if ((n->tls_cert == NULL) != (n->tls_key == NULL))
+		fatalx("-o tls-cert and -o tls-key: one without the other");
+	if (n->tls_cert == NULL && (n->tls_ca != NULL || n->tls_crl != NULL))
+		fatalx("-o tls-ca and -o tls-crl: useless without -o tls-cert "
+		       "and -o tls-key");
+	if (n->tls_cert == NULL && n->tls == NFSD_TLS_KERNEL)
+		fatalx("-o tls=kernel: useless without -o tls-cert and "
+		       "-o tls-key");
+}
+
 static void
 read_options(struct nfsd *n, int argc, char *argv[])
 {
@@ -85,11 +143,13 @@ read_options(struct nfsd *n, int argc, char *argv[])
 	n->setup.limits = rpc_limits_default;
 	n->setup.limits.record_max = NFS_RECORD_MAX;
 	n->setup.threads = THREADS_DEFAULT;
+	n->setup.tls = tls_limits_default;
 	n->setup.workers = cpus < 1 ? 1 :
 	    cpus > NFSD_WORKERS_MAX ? NFSD_WORKERS_MAX :
 				      (unsigned int)cpus;
 	daemon_options(&n->d, &spec, argc, argv);
 	name_stats(n);
+	name_tls(n);
 	n->setup.strict = n->d.strict;
 }
 

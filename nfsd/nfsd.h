@@ -38,9 +38,22 @@ enum nfsd_message {
 	/* After those of enum role_message. */
 	NFSD_CHANNELS = ROLE_MESSAGES, /* one channel per thread */
 	NFSD_STOP,
+	NFSD_TLS_CHANNEL, /* between a worker and its tls role */
+	NFSD_TLS_FILES, /* struct nfsd_tls_files and their descriptors */
 	NFSD_READY, /* from here on to the parent */
 	NFSD_BAD_WORKER, /* struct nfsd_bad */
+	NFSD_BAD_TLS, /* a worker: its tls role breaks the rules */
+	NFSD_TLS_LOADED, /* struct nfsd_tls_loaded */
 	NFSD_MESSAGES
+};
+
+/* What TLS may cost; for each worker. */
+struct nfsd_tls_limits {
+	unsigned int handshakes; /* at once */
+	unsigned int per_host; /* at once, of one client */
+	unsigned int per_second; /* of one client */
+	unsigned int seconds; /* for one */
+	bool kernel; /* the kernel has the keys; else the tls role relays */
 };
 
 struct nfsd_setup {
@@ -54,6 +67,7 @@ struct nfsd_setup {
 	unsigned int threads;
 	unsigned int files; /* descriptors a worker may keep open; 0: default */
 	struct rpc_limits limits;
+	struct nfsd_tls_limits tls;
 	struct fh_keys keys; /* no broker key in a worker's */
 };
 
@@ -65,18 +79,51 @@ struct nfsd_bad {
 	uint32_t worker;
 };
 
+/* What makes and reads the records of TLS: -o tls=. */
+enum nfsd_tls_form {
+	NFSD_TLS_ANY,
+	NFSD_TLS_KERNEL,
+	NFSD_TLS_RELAY,
+	NFSD_TLS_OFF
+};
+
+/* ROLE_SETUP of a tls role. It gets no other key than that of TLS. */
+struct nfsd_tls_setup {
+	uid_t uid;
+	gid_t gid;
+	bool strict;
+	bool rootless;
+	bool kernel; /* else it relays */
+};
+
+/* Certificate and key, then those of the others that are there. */
+struct nfsd_tls_files {
+	bool has_files; /* else one cannot be opened, and none is passed */
+	bool has_ca, has_crl;
+};
+
+#define NFSD_TLS_ENDS 3 /* certificate, client CA, CRL */
+
+struct nfsd_tls_loaded {
+	char why[160]; /* empty: they are in use; else what is wrong */
+	int64_t ends[NFSD_TLS_ENDS]; /* seconds since 1970; 0: none */
+};
+
 /* The command line of the first process. */
 struct nfsd {
 	struct daemon d;
 	struct nfsd_setup setup;
 	const char *stats_socket; /* -o stats=path */
 	bool print_stats; /* -S */
+	enum nfsd_tls_form tls;
+	const char *tls_cert, *tls_key, *tls_ca, *tls_crl; /* NULL: none */
 };
 
-/* parent/parent.c, worker/worker.c and broker/role.c. */
+/* parent/parent.c, worker/worker.c, broker/role.c and tls/process.c. */
 int nfsd_parent(struct nfsd *);
 int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);
+int nfsd_tls(struct role *);
 /* -n: reports mistakes in the configuration and the mode it needs. */
 int nfsd_check(struct nfsd *);
 

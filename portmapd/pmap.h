@@ -13,8 +13,8 @@
 
 #include "portmapd/pmap_map.h"
 #include "portmapd/policy.h"
-#include "rpc/rpc.h"
 #include "process/uaddr.h"
+#include "rpc/rpc.h"
 
 #define PMAP_PROG	  100000
 #define PMAP_STRING_MAX	  1024 /* netid, universal address, owner */

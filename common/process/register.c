@@ -32,9 +32,9 @@
 #include "base/log.h"
 #include "process/listen.h"
 #include "process/register.h"
+#include "process/uaddr.h"
 #include "rpc/msg.h"
 #include "rpc/record.h"
-#include "process/uaddr.h"
 
 #define RPCB_PROG  100000
 #define RPCB_VERS  4

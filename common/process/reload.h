@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RELOAD_ROLES_MAX 80
+#define RELOAD_ROLES_MAX 160
 #define RELOAD_SECONDS	 10
 
 struct event;

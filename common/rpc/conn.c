@@ -24,6 +24,7 @@
 #define CONN_PAUSE    2000 /* microseconds, when a connection must wait */
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
+#define CONN_SEND     (MSG_NOSIGNAL | MSG_DONTWAIT)
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Logs one line per limit and minute, for all peers together. */
@@ -211,18 +212,15 @@ go_on_later(struct rpc_conn *c, bool pause)
 		(void)event_add(s->again_event, &soon);
 }
 
-/*
- * Called after every change. Sets the events that c waits for, or closes and
- * frees it.
- */
-static void
-update_or_close(struct rpc_conn *c)
+void
+rpc_conn_update(struct rpc_conn *c)
 {
 	static const struct timeval second = { 1, 0 };
 	struct event *tick = c->tcp->streams->tick;
 	bool blocked, input, paused;
 
-	if (c->dead || (c->eof && rpc_conn_is_idle(c))) {
+	if (c->dead || (c->eof && rpc_conn_is_idle(c)) ||
+	    (c->tls.stage == RPC_ASKED && !rpc_starttls_step(c))) {
 		rpc_conn_close(c);
 		return;
 	}
@@ -230,7 +228,9 @@ update_or_close(struct rpc_conn *c)
 	input = c->held.buf != NULL;
 	blocked = is_blocked(c);
 	paused = !input && !c->eof && is_paused(c);
-	if (!set_event(&c->readable, !c->eof && !input && !blocked && !paused,
+	if (!set_event(&c->readable,
+		!c->eof && !input && !blocked && !paused &&
+		    rpc_starttls_is_open(&c->tls),
 		&c->reading) ||
 	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
 		rpc_conn_close(c);
@@ -275,6 +275,13 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 	account(c);
 }
 
+static void
+count_sent(const struct rpc_conn *c, ssize_t n)
+{
+	if (c->tls.stage == RPC_SECURE && n > 0)
+		c->tcp->streams->tls_bytes.out += (size_t)n;
+}
+
 /* Sends the replies collected for c. */
 static void
 conn_flush(struct rpc_conn *c)
@@ -286,11 +293,12 @@ conn_flush(struct rpc_conn *c)
 		return;
 	n = 0;
 	if (c->unsent.buf == NULL && !c->dead) {
-		n = send(c->fd, s->out, s->out_len, MSG_NOSIGNAL);
+		n = send(c->fd, s->out, s->out_len, CONN_SEND);
 		if (n == -1 && errno != EAGAIN && errno != EINTR)
 			c->dead = true;
 		if (n == -1)
 			n = 0;
+		count_sent(c, n);
 	}
 	if ((size_t)n < s->out_len && !c->dead)
 		keep_unsent(c, (size_t)n);
@@ -347,6 +355,11 @@ serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 		return false;
 	case RPC_HANGUP:
 		c->dead = true;
+		break;
+	case RPC_STARTTLS:
+		if (!rpc_starttls_ask(c, s->out + s->out_len + RPC_MARK_SIZE,
+			n))
+			c->dead = true;
 		break;
 	case RPC_DROP:
 		break;
@@ -422,6 +435,12 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 			rpc_record_clear(&c->record);
 			break;
 		}
+		if (c->tls.stage == RPC_ASKED) {
+			/* A client must wait for the answer (RFC 9289). */
+			c->dead = c->dead || len > 0;
+			bytes_clear(c->tcp->streams, &c->held);
+			break;
+		}
 	}
 	conn_flush(c);
 }
@@ -445,7 +464,7 @@ rpc_conn_turn(struct rpc_streams *s)
 			    c->held.len - c->held.at);
 			served = true;
 		}
-		update_or_close(c);
+		rpc_conn_update(c);
 	}
 }
 
@@ -482,6 +501,21 @@ rpc_conn_relieve(struct rpc_streams *s)
 		;
 }
 
+/*
+ * The process that makes TLS may hold copies of this descriptor and change its
+ * flags. So each call says that it must not wait.
+ */
+static ssize_t
+read_secure(struct rpc_conn *c, struct iovec *iov, int count)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = (size_t)count };
+	ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT);
+
+	if (n > 0)
+		c->tcp->streams->tls_bytes.in += (size_t)n;
+	return n;
+}
+
 static void
 conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
@@ -494,7 +528,7 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	int count;
 
 	if (is_paused(c)) {
-		update_or_close(c);
+		rpc_conn_update(c);
 		return;
 	}
 	count = 0;
@@ -504,7 +538,8 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	/* Input that must wait must not use much memory. */
 	iov[count++] =
 	    (struct iovec){ s->in, may_begin(c) ? RPC_CONN_READ : CONN_SHORT };
-	n = readv(fd, iov, count);
+	n = c->tls.stage == RPC_SECURE ? read_secure(c, iov, count) :
+					 readv(fd, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == -1)
@@ -522,7 +557,7 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	/* The incomplete record can no longer be completed. */
 	if (c->eof)
 		rpc_record_clear(&c->record);
-	update_or_close(c);
+	rpc_conn_update(c);
 	rpc_conn_relieve(s);
 }
 
@@ -534,7 +569,8 @@ conn_on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 	struct rpc_bytes *b = &c->unsent;
 	ssize_t n;
 
-	n = send(fd, b->buf + b->at, b->len - b->at, MSG_NOSIGNAL);
+	n = send(fd, b->buf + b->at, b->len - b->at, CONN_SEND);
+	count_sent(c, n);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == -1)
@@ -547,11 +583,11 @@ conn_on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
 		else if (b->cap == s->out_cap && b->len - b->at <= CONN_SWAP)
 			bytes_shrink(s, b);
 	}
-	update_or_close(c);
+	rpc_conn_update(c);
 }
 
-static struct rpc_conn *
-find_conn(struct rpc_streams *s, uint64_t id)
+struct rpc_conn *
+rpc_conn_find(struct rpc_streams *s, uint64_t id)
 {
 	struct rpc_conn *c;
 
@@ -577,7 +613,8 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 	iov[1].iov_len = len;
 	n = -1;
 	if (c->unsent.buf == NULL)
-		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+		n = sendmsg(c->fd, &msg, CONN_SEND);
+	count_sent(c, n);
 	if (n == (ssize_t)(sizeof(mark) + len))
 		return;
 	memcpy(s->out, mark, sizeof(mark));
@@ -598,7 +635,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	struct rpc_streams *s = origin->transport;
 	struct rpc_conn *c;
 
-	c = find_conn(s, origin->ticket);
+	c = rpc_conn_find(s, origin->ticket);
 	if (c == NULL)
 		return;
 	c->deferred--;
@@ -610,8 +647,34 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 		send_reply(c, reply, len);
 	else
 		c->dead = true;
-	update_or_close(c);
+	rpc_conn_update(c);
 	rpc_conn_relieve(s);
+}
+
+static void
+assign_events(struct rpc_conn *c)
+{
+	struct event_base *base = c->tcp->streams->base;
+
+	(void)event_assign(&c->readable, base, c->fd, EV_READ | EV_PERSIST,
+	    conn_on_readable, c);
+	(void)event_assign(&c->writable, base, c->fd, EV_WRITE | EV_PERSIST,
+	    conn_on_writable, c);
+}
+
+/* Nothing is read or written at this stage, so no event is set. */
+void
+rpc_conn_secure(struct rpc_conn *c, int fd, struct peer_identity *id)
+{
+	c->tls.stage = RPC_SECURE;
+	c->origin.peer.identity = id;
+	c->tls.kernel = fd == -1;
+	if (fd != -1) {
+		close(c->fd);
+		c->fd = fd;
+		assign_events(c);
+	}
+	rpc_conn_update(c);
 }
 
 struct rpc_conn *
@@ -631,10 +694,7 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->origin.transport = s;
 	c->origin.reply = deferred_reply;
 	c->active = (uint32_t)(clock_coarse_ms() / 1000);
-	(void)event_assign(&c->readable, s->base, fd, EV_READ | EV_PERSIST,
-	    conn_on_readable, c);
-	(void)event_assign(&c->writable, s->base, fd, EV_WRITE | EV_PERSIST,
-	    conn_on_writable, c);
+	assign_events(c);
 	if (!set_event(&c->readable, true, &c->reading)) {
 		free(c);
 		return NULL;
@@ -656,6 +716,7 @@ rpc_conn_close(struct rpc_conn *c)
 	rpc_host_remove(c);
 	(void)set_event(&c->readable, false, &c->reading);
 	(void)set_event(&c->writable, false, &c->writing);
+	rpc_starttls_end(c);
 	close(c->fd);
 	s->owed -= c->owed;
 	s->partial -= c->partial;

@@ -18,6 +18,7 @@
 
 #include "rpc/host.h"
 #include "rpc/record.h"
+#include "rpc/starttls.h"
 #include "rpc/transport.h"
 
 #define RPC_CONN_READ	(320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
@@ -51,6 +52,7 @@ struct rpc_conn {
 	uint64_t record_since; /* ms: start of an incomplete record, or 0 */
 	uint64_t unsent_since; /* ms: last progress in sending, or 0 */
 	int fd;
+	struct rpc_starttls tls;
 	bool eof, dead;
 	bool reading, writing; /* events that are set */
 	bool queued; /* in streams->again */
@@ -102,6 +104,8 @@ struct rpc_streams {
 	struct event *tick; /* once a second while there are deadlines */
 	LIST_HEAD(, rpc_conn) ids[RPC_CONN_IDS];
 	uint64_t last_id;
+	struct rpc_tls_hooks tls;
+	struct rpc_tls_bytes tls_bytes;
 };
 
 /* rpc/conn.c. Serves each connection that has waiting input, once. */
@@ -128,7 +132,8 @@ static inline bool
 rpc_conn_is_idle(const struct rpc_conn *c)
 {
 	return c->deferred == 0 && c->unsent.buf == NULL &&
-	    c->held.buf == NULL && !rpc_record_partial(&c->record);
+	    c->held.buf == NULL && !rpc_record_partial(&c->record) &&
+	    rpc_starttls_is_open(&c->tls);
 }
 
 #endif

@@ -45,6 +45,8 @@ void rpc_put_call(struct xdr_out *, const struct rpc_head *,
  * follow.
  */
 void rpc_put_accepted(struct xdr_out *, uint32_t xid, enum rpc_accept_stat);
+/* The same with "STARTTLS" in the verifier: the server goes on with TLS. */
+void rpc_put_starttls(struct xdr_out *, uint32_t xid, enum rpc_accept_stat);
 /* PROG_MISMATCH with the versions that are served. */
 void rpc_put_prog_mismatch(struct xdr_out *, uint32_t xid, uint32_t low,
     uint32_t high);
@@ -65,6 +67,12 @@ const char *rpc_get_reply(struct xdr_in *, uint32_t *xid);
  * cred is then zero.
  */
 enum rpc_auth_stat rpc_get_cred(const struct rpc_auth *, struct rpc_cred *cred);
+/*
+ * Checks a call with AUTH_TLS, which asks for TLS (RFC 9289, 4.1): a NULL call
+ * without credential and verifier, outside of TLS. It counts as AUTH_NONE.
+ */
+enum rpc_auth_stat rpc_get_probe(const struct rpc_head *, bool inside_tls,
+    struct rpc_cred *cred);
 /* Writes flavor, length and body, with stamp 0 and no machine name. */
 void rpc_put_cred(struct xdr_out *, const struct rpc_cred *);
 

@@ -47,7 +47,7 @@ enum rpc_auth_stat {
 	AUTH_TOOWEAK = 5
 };
 
-enum rpc_auth_flavor { AUTH_NONE = 0, AUTH_SYS = 1 };
+enum rpc_auth_flavor { AUTH_NONE = 0, AUTH_SYS = 1, AUTH_TLS = 7 };
 
 enum rpc_transport_kind { RPC_UDP, RPC_TCP, RPC_UNIX };
 

@@ -37,6 +37,7 @@ struct rpc_server {
 	struct rpc_hooks hooks;
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
+	bool offers_tls;
 	size_t in_flight;
 	struct work work; /* of the event loop */
 	pthread_mutex_t lock; /* protects the spare buffers */
@@ -102,6 +103,12 @@ void
 rpc_server_set_pool(struct rpc_server *s, struct rpc_pool *pool)
 {
 	s->pool = pool;
+}
+
+void
+rpc_server_offer_tls(struct rpc_server *s, bool offer)
+{
+	s->offers_tls = offer;
 }
 
 void
@@ -446,6 +453,33 @@ deny(struct work *w, uint32_t xid, enum rpc_auth_stat why, size_t *outlen)
 	return w->out.failed ? RPC_DROP : RPC_ANSWERED;
 }
 
+static enum rpc_auth_stat
+get_caller(const struct rpc_head *head, const struct rpc_peer *peer,
+    struct rpc_cred *cred)
+{
+	if (head->cred.flavor == AUTH_TLS)
+		return rpc_get_probe(head, peer->identity != NULL, cred);
+	return rpc_get_cred(&head->cred, cred);
+}
+
+/*
+ * Answers a client that asks for TLS. It goes on with TLS whatever the status
+ * says.
+ */
+static enum rpc_verdict
+start_tls(struct work *w, enum rpc_accept_stat stat, size_t *outlen)
+{
+	const struct rpc_prog *prog = w->call.prog;
+
+	rpc_put_starttls(&w->out, w->call.xid, stat);
+	if (stat == RPC_PROG_MISMATCH) {
+		xdr_put_u32(&w->out, prog->vers[0].vers);
+		xdr_put_u32(&w->out, prog->vers[prog->nvers - 1].vers);
+	}
+	*outlen = w->out.len;
+	return w->out.failed ? RPC_HANGUP : RPC_STARTTLS;
+}
+
 enum rpc_verdict
 rpc_serve(struct rpc_server *s, const struct rpc_origin *origin,
     const uint8_t *msg, size_t len, uint8_t *out, size_t cap, size_t *outlen)
@@ -474,11 +508,14 @@ rpc_serve(struct rpc_server *s, const struct rpc_origin *origin,
 	case RPC_HEAD_CALL:
 		break;
 	}
-	auth = rpc_get_cred(&head.cred, &w->call.cred);
+	auth = get_caller(&head, &origin->peer, &w->call.cred);
 	if (auth != AUTH_OK)
 		return deny(w, head.xid, auth, outlen);
 	w->call.xid = head.xid;
 	stat = find_row(s, &w->call, &head);
+	if (head.cred.flavor == AUTH_TLS && s->offers_tls &&
+	    origin->peer.kind == RPC_TCP)
+		return start_tls(w, stat, outlen);
 	if (stat != RPC_SUCCESS)
 		return server_refuse(w, head.xid, stat, outlen);
 	if (w->out.cap < RPC_REPLY_HEADER)

@@ -33,7 +33,8 @@ enum rpc_verdict {
 	RPC_ANSWERED, /* *outlen bytes are in out */
 	RPC_DEFERRED, /* origin->reply will be called from the event loop */
 	RPC_HANGUP, /* not RPC: close a stream, ignore a datagram */
-	RPC_BUSY /* all queues are full: offer the message again later */
+	RPC_BUSY, /* all queues are full: offer the message again later */
+	RPC_STARTTLS /* the same as ANSWERED; then the connection changes to TLS */
 };
 
 /* progs: array of nprogs served programs. Never returns NULL. */
@@ -45,6 +46,11 @@ void rpc_server_set_cache(struct rpc_server *, struct reply_cache *);
  * Sets the file threads for deferred calls. Without them, operations may block.
  */
 void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
+/*
+ * Is TLS offered to a client that asks for it over TCP? Initially not: then the
+ * question gets the answer of any NULL call.
+ */
+void rpc_server_offer_tls(struct rpc_server *, bool);
 void rpc_server_free(struct rpc_server *);
 /* Returns the number of calls on file threads. */
 size_t rpc_server_in_flight(const struct rpc_server *);

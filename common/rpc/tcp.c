@@ -303,6 +303,59 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		(void)event_add(s->tick, &second);
 }
 
+void
+rpc_streams_set_tls(struct rpc_streams *s, const struct rpc_tls_hooks *hooks)
+{
+	s->tls = *hooks;
+}
+
+void
+rpc_streams_secured(struct rpc_streams *s, uint64_t id, int fd,
+    struct peer_identity *identity)
+{
+	struct rpc_conn *c = rpc_conn_find(s, id);
+
+	if (c != NULL && c->tls.stage == RPC_HANDED) {
+		rpc_conn_secure(c, fd, identity);
+		return;
+	}
+	peer_release(identity);
+	if (fd != -1)
+		close(fd);
+}
+
+bool
+rpc_streams_end_tls(struct rpc_streams *s, uint64_t id)
+{
+	struct rpc_conn *c = rpc_conn_find(s, id);
+
+	if (c == NULL ||
+	    (c->tls.stage != RPC_HANDED && c->tls.stage != RPC_SECURE))
+		return false;
+	rpc_conn_close(c);
+	return true;
+}
+
+void
+rpc_streams_end_all_tls(struct rpc_streams *s)
+{
+	struct rpc_conn *c, *next;
+	struct rpc_tcp *t;
+
+	LIST_FOREACH (t, &s->listeners, entry)
+		for (c = TAILQ_FIRST(&t->conns); c != NULL; c = next) {
+			next = TAILQ_NEXT(c, age);
+			if (c->tls.stage != RPC_PLAIN)
+				rpc_conn_close(c);
+		}
+}
+
+const struct rpc_tls_bytes *
+rpc_streams_tls_bytes(const struct rpc_streams *s)
+{
+	return &s->tls_bytes;
+}
+
 struct rpc_streams *
 rpc_streams_new(struct event_base *base)
 {

@@ -67,6 +67,37 @@ size_t rpc_streams_unsent(const struct rpc_streams *);
 void rpc_streams_free(struct rpc_streams *);
 
 /*
+ * TLS is made outside of the transport, by another process. begin gets each
+ * connection that has asked for TLS and got the answer. It passes a copy of fd
+ * on, and says later what came of it, by the number of the connection. It
+ * returns false to close the connection at once. ended is told of each
+ * connection whose begin returned true, and if the kernel held its keys.
+ */
+struct rpc_tls_hooks {
+	bool (*begin)(void *arg, const struct rpc_peer *, int fd);
+	void (*ended)(void *arg, const struct rpc_peer *, bool kernel);
+	void *arg;
+};
+
+struct rpc_tls_bytes {
+	uint64_t in, out; /* after decryption, before encryption */
+};
+
+void rpc_streams_set_tls(struct rpc_streams *, const struct rpc_tls_hooks *);
+/*
+ * The handshake of a connection is done. It is served through fd from now on;
+ * -1: through its own descriptor, since the kernel has the keys. Takes over fd
+ * and one hold of the identity. Does nothing else if the connection has ended.
+ */
+void rpc_streams_secured(struct rpc_streams *, uint64_t id, int fd,
+    struct peer_identity *);
+/* Closes a connection that uses TLS or waits for it. False if there is none. */
+bool rpc_streams_end_tls(struct rpc_streams *, uint64_t id);
+/* Closes all of them, since what makes TLS has failed. */
+void rpc_streams_end_all_tls(struct rpc_streams *);
+const struct rpc_tls_bytes *rpc_streams_tls_bytes(const struct rpc_streams *);
+
+/*
  * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is set).
  * If closed is not NULL, it is called with the peer.id of each connection that
  * ends.

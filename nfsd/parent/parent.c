@@ -20,6 +20,7 @@
 #include "exports/config.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/parent/stats_socket.h"
+#include "nfsd/parent/parent_tls.h"
 #include "nfsd/stats.h"
 #include "process/listen.h"
 #include "process/register.h"
@@ -39,6 +40,7 @@ struct parent {
 	struct submounts subs;
 	int verifier; /* write verifier: memory that all workers share */
 	struct parent_stats stats;
+	struct parent_tls tls;
 	struct reload reload;
 	bool serving; /* every role has been ready once */
 	struct event *on_patience;
@@ -137,6 +139,7 @@ worker_started(void *arg, struct role_child *child)
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	send_exports(p, child);
 	connect_roles(p, role_index(child));
+	parent_tls_connect(&p->tls, role_index(child));
 }
 
 /*
@@ -201,10 +204,33 @@ ended(void *arg, struct role_child *child UNUSED)
 		event_base_loopexit(p->base, NULL);
 }
 
+static void
+on_bad_tls(void *arg, struct ipc_message *m UNUSED)
+{
+	struct parent *p = role_arg(arg);
+
+	parent_tls_accuse(&p->tls, role_index(arg));
+}
+
+static struct role_child *
+worker_of(void *arg, unsigned int worker)
+{
+	const struct parent *p = arg;
+
+	return p->workers[worker];
+}
+
+static void
+tls_changed(void *arg)
+{
+	check_roles(arg);
+}
+
 /* clang-format off */
 static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
+	[NFSD_BAD_TLS]    = { "bad tls",    0, 0, 0, 0, on_bad_tls },
 };
 
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
@@ -257,6 +283,7 @@ stop(void *arg)
 		return;
 	p->stopping = true;
 	role_expect_end(p->broker);
+	parent_tls_stop(&p->tls);
 	p->on_patience = evtimer_new(p->base, parent_give_up, p);
 	if (p->on_patience != NULL)
 		(void)event_add(p->on_patience, &patience);
@@ -319,6 +346,7 @@ reload(void *arg)
 	if (config_reload(&p->file, p->n->d.exports_file, offers(p->n), p->jail,
 		&p->subs))
 		use_exports(p);
+	parent_tls_reload(&p->tls);
 	reload_wait(&p->reload);
 }
 
@@ -358,6 +386,10 @@ prepare(struct parent *p)
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
+	p->tls.worker = worker_of;
+	p->tls.changed = tls_changed;
+	p->tls.arg = p;
+	parent_tls_prepare(&p->tls, p->n);
 	(void)daemon_raise_files();
 	bind_sockets(p);
 	p->verifier = shm_new(sizeof(uint64_t));
@@ -391,6 +423,7 @@ start_roles(struct parent *p, const struct role_spec *broker)
 		    role_start(p->base, &p->n->d, &p->worker_specs[i]);
 		reload_add(&p->reload, p->workers[i]);
 	}
+	parent_tls_start(&p->tls, p->base, &p->reload);
 }
 
 int
@@ -416,6 +449,7 @@ nfsd_parent(struct nfsd *n)
 	for (i = 0; i < n->setup.workers; i++)
 		role_free(p.workers[i]);
 	role_free(p.broker);
+	parent_tls_free(&p.tls);
 	reload_free(&p.reload);
 	parent_stats_stop(&p.stats);
 	jail_free(p.jail);
@@ -435,5 +469,5 @@ nfsd_check(struct nfsd *n)
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
 	log_info("mode: %s", nfsd_mode_name(mode, geteuid() != 0));
 	exports_file_clear(&file);
-	return 0;
+	return parent_tls_check(n) ? 0 : 1;
 }

@@ -38,6 +38,16 @@ static const struct {
 	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls dropped while the first one runs" },
 	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls missing in the cache" },
 	[STATS_LATE]           = { "late_calls_total", "counter", "calls that ran on a file thread" },
+	[STATS_TLS_HANDSHAKES] = { "tls_handshakes_total", "counter", "connections that asked for TLS" },
+	[STATS_TLS_SESSIONS]   = { "tls_sessions", "gauge", "connections that use TLS" },
+	[STATS_TLS_IN]         = { "tls_received_bytes_total", "counter", "bytes of calls inside TLS" },
+	[STATS_TLS_OUT]        = { "tls_sent_bytes_total", "counter", "bytes of replies inside TLS" },
+	[STATS_TLS_BAD_PROTOCOL]    = { "tls_failed_protocol_total", "counter", "handshakes without TLS 1.3 or a common algorithm" },
+	[STATS_TLS_BAD_CERTIFICATE] = { "tls_failed_certificate_total", "counter", "handshakes whose client certificate was refused" },
+	[STATS_TLS_BAD_PEER]        = { "tls_failed_client_total", "counter", "handshakes that the client gave up" },
+	[STATS_TLS_BAD_HERE]        = { "tls_failed_server_total", "counter", "handshakes that failed for want of memory or keys" },
+	[STATS_TLS_BAD_TIME]        = { "tls_failed_time_total", "counter", "handshakes not done in time" },
+	[STATS_TLS_BAD_LIMIT]       = { "tls_failed_limit_total", "counter", "handshakes refused by a limit" },
 };
 /* clang-format on */
 

@@ -28,6 +28,7 @@
 #include "nfsd/door/setup.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
+#include "nfsd/worker/worker_tls.h"
 #include "nfsd/worker/worker_policy.h"
 #include "process/listen.h"
 #include "process/role_exports.h"
@@ -64,6 +65,7 @@ struct worker {
 	struct rpc_streams *streams;
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
+	struct worker_tls tls;
 	uint64_t late;
 	size_t descriptors; /* for files and connections */
 	struct event *on_parent, *on_second, *on_drain;
@@ -159,6 +161,7 @@ copy_stats(struct worker *w, size_t connections)
 	stats_set(w->stats, STATS_REPLY_BUSY, r->busy);
 	stats_set(w->stats, STATS_REPLY_MISSES, r->misses);
 	stats_set(w->stats, STATS_LATE, w->late);
+	worker_tls_stats(&w->tls, w->stats);
 }
 
 static void
@@ -205,6 +208,16 @@ on_channels(void *arg, struct ipc_message *m)
 	w->has_channels = true;
 }
 
+/* The tls role of this worker runs, for the first time or again. */
+static void
+on_tls_channel(void *arg, struct ipc_message *m)
+{
+	struct worker *w = role_exports_arg(arg);
+
+	worker_tls_connect(&w->tls, m->fds[0]);
+	m->fds[0] = -1;
+}
+
 /* Ends the event loop when every call is answered, or when the time is over. */
 static void
 drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
@@ -240,6 +253,7 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 	ROLE_EXPORTS_ROWS(struct nfsd_setup),
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, worker_stop },
+	[NFSD_TLS_CHANNEL] = { "tls channel", 0, 0, 1, 1, on_tls_channel },
 };
 /* clang-format on */
 
@@ -379,6 +393,7 @@ start_serving(struct worker *w)
 		    NULL, NULL);
 		rpc_tcp_on_shortage(w->tcp[i], give_files, w);
 	}
+	worker_tls_start(&w->tls, w->base, w->server, w->streams);
 	if (fcntl(w->role->channel, F_SETFL, O_NONBLOCK) == -1)
 		fatal("parent");
 	w->on_parent = watch(w, w->role->channel, EV_READ, on_message, NULL);
@@ -393,6 +408,7 @@ worker_learn(struct worker *w)
 	w->incoming.setup = &w->setup;
 	w->incoming.serve = worker_serve_list;
 	w->incoming.arg = w;
+	worker_tls_init(&w->tls, w->role->channel, &w->setup.tls);
 	while (!w->incoming.has_setup)
 		role_exports_receive(&w->incoming, &messages);
 	open_door(w);

@@ -11,6 +11,7 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "rpc/pool.h"
 #include "rpc/reply_cache.h"
 #include "stub.h"
@@ -199,6 +200,59 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	reply_cache_free(cache);
 }
 
+/* Serves a call with the credential AUTH_TLS; returns what rpc_serve() does. */
+static enum rpc_verdict
+ask_tls(struct rpc_origin *o, uint32_t proc, uint32_t body, uint32_t verf)
+{
+	uint32_t words[] = { 7, 0, 2, STUB_PROG, 2, proc, AUTH_TLS, body };
+	uint32_t tail[] = { verf, 0 }, w;
+	size_t i, n = 0;
+
+	for (i = 0; i < nitems(words); i++, n += 4) {
+		w = htonl(words[i]);
+		memcpy(msg + n, &w, 4);
+	}
+	memset(msg + n, 0, body);
+	n += body;
+	for (i = 0; i < nitems(tail); i++, n += 4) {
+		w = htonl(tail[i]);
+		memcpy(msg + n, &w, 4);
+	}
+	outlen = 0;
+	return rpc_serve(server, o, msg, n, out, sizeof(out), &outlen);
+}
+
+static void
+test_starttls(void)
+{
+	struct peer_identity id = { .security = PEER_TLS };
+	struct rpc_origin o = origin();
+
+	o.peer.kind = RPC_TCP;
+	cmp_ok(ask_tls(&o, 0, 0, 0), "==", RPC_ANSWERED,
+	    "without TLS the probe is a NULL call");
+	ok(outlen == 24 && word(out, 4) == 0, "without token");
+	rpc_server_offer_tls(server, true);
+	cmp_ok(ask_tls(&o, 0, 0, 0), "==", RPC_STARTTLS, "TLS is offered");
+	ok(outlen == 32 && word(out, 4) == 8 &&
+		memcmp(out + 20, "STARTTLS", 8) == 0 && word(out, 7) == 0,
+	    "with the token");
+	cmp_ok(ask_tls(&o, STUB_ECHO, 0, 0), "==", RPC_ANSWERED,
+	    "on another procedure");
+	ok(outlen == 20 && word(out, 4) == AUTH_BADCRED, "AUTH_BADCRED");
+	(void)ask_tls(&o, 0, 4, 0);
+	ok(outlen == 20 && word(out, 4) == AUTH_BADCRED, "with a body");
+	(void)ask_tls(&o, 0, 0, 1);
+	ok(outlen == 20 && word(out, 4) == AUTH_BADVERF, "with a verifier");
+	o.peer.identity = &id;
+	(void)ask_tls(&o, 0, 0, 0);
+	ok(outlen == 20 && word(out, 4) == AUTH_BADCRED, "inside TLS");
+	o.peer.identity = NULL;
+	o.peer.kind = RPC_UDP;
+	cmp_ok(ask_tls(&o, 0, 0, 0), "==", RPC_ANSWERED, "not over UDP");
+	rpc_server_offer_tls(server, false);
+}
+
 /* The connection ends, and with it its hold, while its call is deferred. */
 static void
 test_late_identity(struct event_base *base)
@@ -263,6 +317,7 @@ main(void)
 	server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	test_outcomes();
 	test_hooks();
+	test_starttls();
 	cache = reply_cache_new(16);
 	test_cached(cache);
 	reply_cache_free(cache);

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Calls inside and around TLS, for 70-tls.t.
+
+    tls_calls.py DIRECTORY all | works | off | killed PID
+
+DIRECTORY has ca/ and export/. all prints a status and what was tried, one line
+for each.
+"""
+import os
+import signal
+import ssl
+import sys
+
+import mount
+import nfs
+import rpc
+import tls
+
+NULL = (tls.NFS, 3, 0)
+
+
+def cert(name):
+    return tls.context(f"{T}/ca/{name}.pem")
+
+
+def null(c):
+    return c.rpc(rpc.call(*NULL)).accept == 0
+
+
+def works():
+    with tls.connect(cert("laptop.example.org")) as c:
+        return null(c)
+
+
+def off():
+    c, reply = tls.ask()
+    return reply.accept == 0 and reply.verf == b"" and null(c)
+
+
+def killed(pid):
+    """TLS connections end with their role, plain ones go on."""
+    plain = rpc.tcp(2049)
+    with tls.connect() as c:
+        if not null(c) or not null(plain):
+            return False
+        os.kill(int(pid), signal.SIGKILL)
+        return c.is_closed(20) and null(plain)
+
+
+def read_all(client, fh, size):
+    out = b""
+    while len(out) < size:
+        data = client.read(fh, len(out), 1 << 20).bytes
+        if not data:
+            break
+        out += data
+    return out
+
+
+def checks():
+    c, reply = tls.ask()
+    yield reply.verf == tls.TOKEN and reply.accept == 0, \
+        "the probe is answered with STARTTLS"
+    c.close()
+    with tls.connect(tls.context(ca=f"{T}/ca/ca.pem")) as c:
+        yield c.tls.version() == "TLSv1.3", "TLS 1.3"
+        yield c.tls.selected_alpn_protocol() == "sunrpc", "ALPN sunrpc"
+        yield null(c), "a call without certificate"
+        reply = c.rpc(tls.probe())
+        yield (reply.stat, reply.why) == (1, 1), \
+            "a probe inside TLS: AUTH_BADCRED"
+        yield null(c), "and the connection goes on"
+    with tls.connect(tls.context(alpn=())) as c:
+        yield null(c), "no ALPN"
+    for name in "laptop.example.org", "rpc-only", "any-usage":
+        with tls.connect(cert(name)) as c:
+            yield null(c), f"certificate: {name}"
+    for name, alert in (("expired", "expired"), ("early", "bad_certificate"),
+                        ("revoked", "revoked"),
+                        ("wrong-usage", "unsupported_certificate"),
+                        ("stranger", "unknown_ca")):
+        got = tls.refused(cert(name)) or "nothing"
+        yield alert in got.replace(" ", "_"), \
+            f"certificate {name}: alert {alert} ({got})"
+    yield "protocol_version" in (tls.refused(tls.context(
+        most=ssl.TLSVersion.TLSv1_2)) or "").replace(" ", "_"), \
+        "TLS 1.2 alone: alert protocol_version"
+    yield "no_application_protocol" in (tls.refused(
+        tls.context(alpn=("h2",))) or "").replace(" ", "_"), \
+        "other ALPN: alert no_application_protocol"
+    yield from data()
+    yield from around()
+
+
+def data():
+    """Large replies, records of one byte, key update, half-close."""
+    root = mount.root(f"{T}/export")
+    with open(f"{T}/export/large", "rb") as f:
+        want = f.read()
+    with tls.connect() as c:
+        client = nfs.Nfs3(c, strict=True)
+        fh = client.lookup(root, "large").fh
+        yield read_all(client, fh, len(want)) == want, "READ of 3 MB"
+        c.send_bytewise(rpc.record(rpc.call(*NULL)))
+        yield c.receive().accept == 0, "a call in records of one byte"
+        calls = [rpc.call(*NULL) for _ in range(500)]
+        yield len(c.together(calls)) == 500, "500 calls at once"
+        c.send_call(rpc.call(*NULL))
+        c.close_notify()
+        yield c.receive().accept == 0, "a reply after close_notify"
+        yield c.is_closed(20), "then the server closes"
+
+
+def around():
+    """The probe in other places."""
+    with rpc.tcp(2049) as c:
+        plain = [rpc.call(*NULL) for _ in range(3)]
+        c.send(b"".join(map(rpc.record, plain + [tls.probe()])))
+        replies = [c.receive() for _ in range(4)]
+        yield [r.verf for r in replies] == [b"", b"", b"", tls.TOKEN], \
+            "plain calls are answered before the probe"
+        s = tls.Secure(c.sock, tls.context()).handshake()
+        yield null(s), "and TLS begins"
+    with rpc.tcp(2049) as c:
+        reply = c.rpc(tls.probe(proc=1))
+        yield (reply.stat, reply.why) == (1, 1), \
+            "AUTH_TLS on another procedure: AUTH_BADCRED"
+        reply = c.rpc(tls.probe(verf=rpc.u32(1, 0)))
+        yield (reply.stat, reply.why) == (1, 3), "a verifier: AUTH_BADVERF"
+        reply = c.rpc(tls.probe(cred=rpc.u32(7, 4, 0)))
+        yield (reply.stat, reply.why) == (1, 1), "a body: AUTH_BADCRED"
+        yield null(c), "the connection goes on"
+        reply = c.rpc(tls.probe(vers=9))
+        yield reply.verf == tls.TOKEN and reply.accept == 2, \
+            "a version that is not served: the error, and the token"
+        yield null(tls.Secure(c.sock, tls.context()).handshake()), \
+            "and TLS begins"
+    with rpc.udp(2049) as c:
+        reply = c.rpc(tls.probe())
+        yield reply.accept == 0 and reply.verf == b"", "over UDP: no token"
+    for name, port in ("mountd", 20048), ("portmapd", 111):
+        prog, vers = {20048: (100005, 3), 111: (100000, 2)}[port]
+        with rpc.tcp(port) as c:
+            reply = c.rpc(tls.probe(prog, vers))
+            yield reply.accept == 0 and reply.verf == b"", \
+                f"{name}: an ordinary answer"
+
+
+def print_all():
+    for good, what in checks():
+        print(0 if good else 1, what, flush=True)
+    return True
+
+
+WORDS = {"all": print_all, "works": works, "off": off, "killed": killed}
+
+
+def main(word, *rest):
+    try:
+        return not WORDS[word](*rest)
+    except (OSError, rpc.Closed, rpc.Failed) as e:
+        print(1, type(e).__name__, e)
+        return 1
+
+
+if __name__ == "__main__":
+    T = sys.argv[1]
+    sys.exit(main(*sys.argv[2:]))

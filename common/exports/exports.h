@@ -23,6 +23,8 @@
 #define EXPORTS_ANON	    65534
 
 enum export_names { NAMES_BYTES, NAMES_UTF16LE };
+/* What is on disk before a client is told so. */
+enum export_sync { SYNC_ALL, SYNC_DATA, SYNC_NONE };
 
 /* What one client of one export gets. A boolean is true if not the default. */
 struct export_options {
@@ -30,7 +32,6 @@ struct export_options {
 	bool no_root_squash;
 	bool all_squash;
 	bool insecure;
-	bool async;
 	bool crossmnt;
 	bool nohide;
 	bool subtree_check;
@@ -39,6 +40,7 @@ struct export_options {
 	bool fileid32; /* inode numbers are reduced to 32 bits */
 	enum export_names names;
 	enum peer_security xprtsec; /* what the connection must be at least */
+	enum export_sync sync;
 	uint32_t anonuid;
 	uint32_t anongid;
 	uint32_t readsize; /* 0: the server's own limit */

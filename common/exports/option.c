@@ -17,9 +17,14 @@
 #define OPTION_NAME_MAX 24
 #define NEAR_ENOUGH	3 /* letters that may differ in a suggestion */
 
+_Static_assert(sizeof(enum export_sync) == sizeof(uint32_t), "a CHOICE");
+
 enum kind {
-	FLAG, /* sets or clears a boolean */
+	/* These set a member each. */
+	FLAG, /* a boolean */
+	CHOICE, /* one of several, low */
 	NUMBER, /* name=number from low to high */
+	/* These do not. */
 	IDLE, /* has no effect */
 	IDLE_VALUE, /* has no effect, with or without =value */
 	SPECIAL /* calls a function */
@@ -63,9 +68,10 @@ static const struct option options[] = {
 	{ "all_squash",       FLAG,       1,  AT(all_squash), true, 0, 0, NULL },
 	{ "anongid",          NUMBER,     2,  AT(anongid), false, 0, UID_LAST, NULL },
 	{ "anonuid",          NUMBER,     3,  AT(anonuid), false, 0, UID_LAST, NULL },
-	{ "async",            FLAG,       4,  AT(async), true, 0, 0, NULL },
+	{ "async",            CHOICE,     4,  AT(sync), false, SYNC_NONE, 0, NULL },
 	{ "auth_nlm",         IDLE,       0,  0, false, 0, 0, NULL },
 	{ "crossmnt",         FLAG,       5,  AT(crossmnt), true, 0, 0, NULL },
+	{ "datasync",         CHOICE,     4,  AT(sync), false, SYNC_DATA, 0, NULL },
 	{ "fileid32",         FLAG,       6,  AT(fileid32), true, 0, 0, NULL },
 	{ "fold",             FLAG,       7,  AT(fold), true, 0, 0, NULL },
 	{ "fsid",             SPECIAL,    8,  0, false, 0, 0, option_fsid },
@@ -95,7 +101,7 @@ static const struct option options[] = {
 	{ "secure_locks",     IDLE,       0,  0, false, 0, 0, NULL },
 	{ "security_label",   IDLE,       0,  0, false, 0, 0, NULL },
 	{ "subtree_check",    FLAG,       14, AT(subtree_check), true, 0, 0, NULL },
-	{ "sync",             FLAG,       4,  AT(async), false, 0, 0, NULL },
+	{ "sync",             CHOICE,     4,  AT(sync), false, SYNC_ALL, 0, NULL },
 	{ "wdelay",           IDLE,       0,  0, false, 0, 0, NULL },
 	{ "writesize",        NUMBER,     18, AT(writesize), false, SIZE_LOW, SIZE_HIGH, NULL },
 	{ "xprtsec",          SPECIAL,    19, 0, false, 0, 0, option_xprtsec },
@@ -149,7 +155,7 @@ exports_options_equal(const struct export_options *a,
 	size_t i, size;
 
 	for (i = 0; i < nitems(options); i++) {
-		if (options[i].kind != FLAG && options[i].kind != NUMBER)
+		if (options[i].kind > NUMBER)
 			continue;
 		size =
 		    options[i].kind == FLAG ? sizeof(bool) : sizeof(uint32_t);
@@ -390,7 +396,7 @@ check_repeat(struct exports_parser *p, struct exports_draft *d,
 
 	if (o->group == 0)
 		return;
-	if (*before == o->name && o->kind == FLAG)
+	if (*before == o->name && (o->kind == FLAG || o->kind == CHOICE))
 		exports_warning(p, at, "\"%s\" is given twice", text);
 	else if (*before != NULL)
 		exports_warning(p, at,
@@ -429,7 +435,8 @@ option_apply(struct exports_parser *p, struct exports_draft *d,
 {
 	const char *value = equals == NULL ? "" : equals + 1;
 
-	if (equals != NULL && (o->kind == FLAG || o->kind == IDLE)) {
+	if (equals != NULL &&
+	    (o->kind == FLAG || o->kind == CHOICE || o->kind == IDLE)) {
 		exports_error(p, at, "\"%s\" takes no value", o->name);
 		return;
 	}
@@ -444,6 +451,9 @@ option_apply(struct exports_parser *p, struct exports_draft *d,
 	if (o->kind == FLAG)
 		memcpy((char *)&d->options + o->offset, &o->value,
 		    sizeof(o->value));
+	else if (o->kind == CHOICE)
+		memcpy((char *)&d->options + o->offset, &o->low,
+		    sizeof(o->low));
 	else if (o->kind == NUMBER)
 		option_number(p, d, o, value, at);
 	else if (o->kind == SPECIAL)

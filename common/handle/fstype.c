@@ -22,8 +22,9 @@
 #define BCACHEFS_MAGIC 0xca451a4e
 #define ZFS_MAGIC      0x2fc12fc1
 
-#define LOCAL  FSTYPE_LOCAL_METADATA
-#define UNIQUE (FSTYPE_LOCAL_METADATA | FSTYPE_INO_BTIME_UNIQUE)
+#define LOCAL FSTYPE_LOCAL_METADATA
+#define UNIQUE                                                                 \
+	(FSTYPE_LOCAL_METADATA | FSTYPE_INO_BTIME_UNIQUE | FSTYPE_NAMES_ATOMIC)
 #define FAT                                                                    \
 	(FSTYPE_INO_AMBIGUOUS | FSTYPE_NO_GENERATION | FSTYPE_NO_LINKS |       \
 	    FSTYPE_CASE_FOLDS)
@@ -36,7 +37,7 @@
 static const struct fstype types[] = {
 	/* magic, name, traits, kernel handles that last, else named by, links, size, time step */
 	{ EXT4_SUPER_MAGIC,      "ext4",     UNIQUE,    0, FH_BY_INODE, 65000,     0,         1,
-	    "ext2 and ext3 have the same magic number" },
+	    "ext2 and ext3 have the same magic number; a journal is assumed" },
 	{ XFS_SUPER_MAGIC,       "xfs",      UNIQUE,    0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
 	    "limits from its documentation" },
 	{ BTRFS_SUPER_MAGIC,     "btrfs",    UNIQUE,    0, FH_BY_INODE, 65535,     INT64_MAX, 1,

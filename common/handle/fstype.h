@@ -25,6 +25,9 @@ enum fh_naming { FH_BY_HANDLE, FH_BY_INODE, FH_BY_NAME };
 #define FSTYPE_NO_LINKS 0x10u
 /* Names that differ in case are the same name. */
 #define FSTYPE_CASE_FOLDS 0x20u
+/* A change of a name and of its file is one transaction: fsync(2) of the
+ * directory writes both. */
+#define FSTYPE_NAMES_ATOMIC 0x40u
 
 #define FSTYPE_NEVER 0x100 /* above every handle_type that fits a byte */
 

@@ -47,8 +47,8 @@ print_options(const struct export_client *c)
 		printf("; TLS with a certificate");
 	else if (o->xprtsec == PEER_TLS)
 		printf("; TLS");
-	if (o->async)
-		printf("; async");
+	if (o->sync != SYNC_ALL)
+		printf("; %s", o->sync == SYNC_NONE ? "async" : "datasync");
 	if (o->crossmnt)
 		printf("; crossmnt");
 	for (i = 0; i < c->naliases; i++)

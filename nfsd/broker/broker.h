@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The broker opens sealed handles, seals descriptors, and links a descriptor to
- * another name, which the kernel does not let a worker do.
+ * The broker opens sealed handles, seals descriptors, links a descriptor to
+ * another name, which the kernel does not let a worker do, and syncs files that
+ * no caller may open.
  *
  * The broker does not trust a worker. It checks the tag again under a key that no
  * worker has. The export must exist, the user must be one that the export can
@@ -84,6 +85,8 @@ int broker_client_open(struct broker_client *, const struct broker_open *,
 int broker_client_seal(struct broker_client *, const struct broker_seal *,
     const char *const *names, int *fds, struct broker_sealed *answer);
 
+/* 0, or -1 with errno. */
+int broker_client_sync(struct broker_client *, const struct broker_sync *);
 /* 0, or -1 with errno. The question's name_len is filled in here. */
 int broker_client_link(struct broker_client *, const struct broker_link *,
     const char *name);

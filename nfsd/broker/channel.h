@@ -59,6 +59,8 @@ int broker_open_file(struct broker_channel *, const struct broker_open *,
 /* 0, or -1 with errno. */
 int broker_link_file(struct broker_channel *, const struct broker_link *,
     const char *name);
+/* 0, or -1 with errno. */
+int broker_sync_file(struct broker_channel *, const struct broker_sync *);
 
 /* seal.c. One component; ".." only to name what a directory lies in. */
 bool broker_is_name(const char *);

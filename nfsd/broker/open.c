@@ -187,18 +187,25 @@ check_user(const struct broker_channel *c, const struct served_export *e,
 	return -1;
 }
 
+/* Before the first question of a channel. */
+static void
+start(struct broker_channel *c)
+{
+	if (c->started)
+		return;
+	/* Without the right there is nothing to give up. */
+	(void)cred_right(CAP_DAC_OVERRIDE, false);
+	c->searches = cred_right(CAP_DAC_READ_SEARCH, true) != -1;
+	cred_init(&c->acting, c->broker->mode);
+	c->started = true;
+}
+
 static int
 act_as(struct broker_channel *c, const struct broker_open *q)
 {
 	struct cred cred = { .uid = q->uid, .gid = q->gid, .ngids = q->ngids };
 
-	if (!c->started) {
-		/* Without the right there is nothing to give up. */
-		(void)cred_right(CAP_DAC_OVERRIDE, false);
-		c->searches = cred_right(CAP_DAC_READ_SEARCH, true) != -1;
-		cred_init(&c->acting, c->broker->mode);
-		c->started = true;
-	}
+	start(c);
 	memcpy(cred.gids, q->gids, q->ngids * sizeof(cred.gids[0]));
 	return cred_switch(&c->acting, &cred);
 }
@@ -399,5 +406,55 @@ broker_link_file(struct broker_channel *c, const struct broker_link *q,
 		result = link_source(c, &file, dir.fd, name);
 	close_source(&file);
 	close_source(&dir);
+	return result;
+}
+
+/*
+ * A descriptor by which exactly this file can be synced, or -1: fsync(2) takes
+ * files and directories only, and a handle that encodes a path may lead to
+ * another file by now.
+ */
+static int
+open_to_sync(struct broker_channel *c, struct broker_source *s)
+{
+	enum broker_want want = BROKER_READ;
+	struct stat st;
+	int fd;
+
+	if (s->export->ino_ambiguous || open_source(c, s) == -1 ||
+	    fstat(s->fd, &st) == -1)
+		return -1;
+	if (S_ISDIR(st.st_mode))
+		want = BROKER_LIST;
+	else if (!S_ISREG(st.st_mode))
+		return -1;
+	fd = open_again(s, wants[want].flags);
+	return fd != -1 || errno != EACCES ? fd :
+					     open_anyway(s, wants[want].flags);
+}
+
+/* What cannot be synced by itself is synced with its whole filesystem. */
+int
+broker_sync_file(struct broker_channel *c, const struct broker_sync *q)
+{
+	struct broker_source s = { .fd = -1,
+		.found = { .fd = -1, .dirfd = -1 } };
+	int fd, result = -1;
+
+	if (broker_check_handle(c, &q->fh, &s) == -1)
+		return -1;
+	if (!s.export->writable) {
+		errno = EROFS;
+		return -1;
+	}
+	start(c);
+	fd = open_to_sync(c, &s);
+	errno = EINVAL;
+	if (fd != -1)
+		result = fsync(fd);
+	if (result == -1 && errno == EINVAL)
+		result = syncfs(s.export->mount);
+	close_keep_errno(fd);
+	close_source(&s);
 	return result;
 }

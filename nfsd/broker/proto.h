@@ -21,10 +21,12 @@ enum broker_type {
 	BROKER_OPEN,
 	BROKER_SEAL,
 	BROKER_LINK,
+	BROKER_SYNC,
 	BROKER_QUESTIONS,
 	BROKER_OPENED = BROKER_QUESTIONS, /* answers, in the same order */
 	BROKER_SEALED,
 	BROKER_LINKED,
+	BROKER_SYNCED,
 	BROKER_TYPES
 };
 
@@ -89,10 +91,23 @@ struct broker_linked {
 	int32_t error;
 };
 
+/*
+ * The file of the handle, its attributes and, if it is a directory, its entries
+ * on stable storage. No user is asked for: nothing is handed out.
+ */
+struct broker_sync {
+	struct fh fh;
+};
+
+struct broker_synced {
+	int32_t error;
+};
+
 union broker_answer {
 	struct broker_opened opened;
 	struct broker_sealed sealed;
 	struct broker_linked linked;
+	struct broker_synced synced;
 };
 
 #define BROKER_QUESTION_MAX (sizeof(struct broker_seal) + BROKER_NAMES_MAX)

@@ -36,6 +36,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fstat,             true,  "fstat of libc (newer glibc, musl)" },
 #endif
 	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
+	{ SYS_fsync,             false, "names and attributes of what no caller may open" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
 	{ SYS_getegid,           true,  "squash mode: the user of all callers" },
 	{ SYS_geteuid,           true,  "squash mode: the user of all callers" },
@@ -53,6 +54,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_setfsuid,          false, "act as the caller" },
 	{ SYS_setgroups,         false, "act as the caller" },
 	{ SYS_statx,             false, "mount and birth of a file" },
+	{ SYS_syncfs,            false, "the same of symbolic links and special files" },
 };
 
 static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };

@@ -105,6 +105,19 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 }
 
 int
+door_ask_sync(struct call_ctx *ctx, const struct fh *fh)
+{
+	struct broker_client *broker = ctx->thread->broker;
+	struct broker_sync q = { .fh = *fh };
+	int result;
+
+	result = broker_client_sync(broker, &q);
+	if (result == -1 && has_new_broker(ctx))
+		result = broker_client_sync(broker, &q);
+	return result;
+}
+
+int
 door_ask_data(struct call_ctx *ctx, const struct door_obj *obj,
     enum cache_slot slot)
 {

@@ -225,6 +225,22 @@ broker_client_seal(struct broker_client *c, const struct broker_seal *q,
 }
 
 int
+broker_client_sync(struct broker_client *c, const struct broker_sync *q)
+{
+	struct ipc_message m = { .type = BROKER_SYNC,
+		.data = (const uint8_t *)q,
+		.len = sizeof(*q) };
+	struct broker_reply reply;
+
+	if (ask(c, &m, &reply) == -1)
+		return -1;
+	errno = reply.len == sizeof(reply.answer.synced) ?
+	    reply.answer.synced.error :
+	    EPIPE;
+	return errno == 0 ? 0 : -1;
+}
+
+int
 broker_client_link(struct broker_client *c, const struct broker_link *q,
     const char *name)
 {

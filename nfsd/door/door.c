@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
+#include "nfsd/door/sync.h"
 
 /*
  * Step 1: the export exists and the tag is right. The tag of a handle in the
@@ -60,15 +61,17 @@ check_client(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 /*
  * Before the first system call on the file: does the call have to leave the
  * event loop? To find a file without a kernel handle the broker may have to
- * walk the export.
+ * walk the export. A call that syncs waits for the disk.
  */
 static bool
-must_defer(struct call_ctx *ctx, const struct fh *fh,
+must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     const struct door_obj *obj)
 {
+	bool walks = obj->entry == NULL && !fh_is_kernel(fh);
+	bool syncs = (want & DOOR_SYNC) != 0 && door_syncs(obj);
+
 	return door_must_defer_export(ctx, obj->export) ||
-	    (obj->entry == NULL && !fh_is_kernel(fh) && !ctx->changed &&
-		door_must_defer(ctx));
+	    ((walks || syncs) && !ctx->changed && door_must_defer(ctx));
 }
 
 /* A handle that is not in the cache: the broker opens it. */
@@ -162,7 +165,7 @@ take_steps(struct call_ctx *ctx, const struct served_exports *x,
 		return status;
 	/* Only now: a forged handle must not make another export slow. */
 	ctx->thread->export = e;
-	if (must_defer(ctx, fh, obj))
+	if (must_defer(ctx, fh, want, obj))
 		return NFS_DEFERRED;
 	if (door_act_as_caller(ctx, obj->options) == -1) /* 3 */
 		return NFSERR_SERVERFAULT;

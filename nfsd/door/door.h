@@ -31,6 +31,7 @@ struct served_export;
 #define DOOR_READ  0x10u
 #define DOOR_WRITE 0x20u /* fd writes data; w or owner; implies DOOR_MODIFY */
 #define DOOR_LIST  0x40u /* entries are listed: r; see door_list_open() */
+#define DOOR_SYNC  0x80u /* door_sync() follows: deferred if that waits */
 
 /* An object in use; door_close() gives it back (the descriptor is cached). */
 struct door_obj {

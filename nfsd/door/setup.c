@@ -28,6 +28,7 @@ door_new(const struct door_settings *settings)
 	door->cache = cache_new(settings->files);
 	door->notes = handle_cache_new(settings->notes);
 	door->listings = listings_new();
+	sync_share_init(&door->syncs);
 	for (i = 0; i <= door->nthreads; i++) {
 		door->threads[i].door = door;
 		door->threads[i].index = i;
@@ -49,6 +50,7 @@ door_free(struct door *door)
 	cache_free(door->cache);
 	handle_cache_free(door->notes);
 	listings_free(door->listings);
+	sync_share_clear(&door->syncs);
 	active_clear(&door->active);
 	free(door);
 }

@@ -14,6 +14,7 @@
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/setup.h"
+#include "nfsd/door/sync_share.h"
 #include "nfsd/roles/served.h"
 
 #define DOOR_PEERS	   64 /* access decisions a thread remembers */
@@ -48,6 +49,7 @@ struct door {
 	struct cache *cache;
 	struct handle_cache *notes;
 	struct listings *listings;
+	struct sync_share syncs;
 	struct fh_subkey key;
 	enum nfsd_mode mode;
 	bool mknod;

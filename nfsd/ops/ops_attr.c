@@ -11,6 +11,7 @@
 #include "exports/exports.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
+#include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_set.h"
 #include "nfsd/ops/ops_util.h"
 
@@ -176,9 +177,11 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_setattr *a = &args->setattr;
-	unsigned int want = a->sattr.set_size ? DOOR_FILE | DOOR_WRITE : 0;
+	unsigned int want = DOOR_SYNC;
 	struct door_obj obj;
 
+	if (a->sattr.set_size)
+		want |= DOOR_FILE | DOOR_WRITE;
 	res->status = ops_open_change(ctx, &a->object, want, &obj, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
@@ -188,6 +191,8 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status == NFS_OK)
 		res->status = change(ctx, &obj, &a->sattr);
 	ops_wcc_after(&res->wcc, &obj);
+	if (res->status == NFS_OK)
+		res->status = door_sync(ctx, &obj);
 	door_close(&obj);
 }
 

@@ -196,7 +196,7 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
     struct door_obj *file, struct nfs_written *written)
 {
 	enum nfs_stable stable =
-	    file->options->async ? NFS_UNSTABLE : a->stable;
+	    file->options->sync == SYNC_NONE ? NFS_UNSTABLE : a->stable;
 	enum nfsstat status;
 	struct slice data;
 
@@ -246,7 +246,7 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
 static enum nfsstat
 commit(struct call_ctx *ctx, const struct door_obj *file)
 {
-	if (file->options->async)
+	if (file->options->sync == SYNC_NONE)
 		return NFS_OK;
 	if (door_must_defer(ctx))
 		return NFS_DEFERRED;

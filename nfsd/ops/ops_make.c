@@ -17,8 +17,10 @@
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/identity.h"
+#include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_set.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/roles/served.h"
 
 /* Modes if the client sends none. */
 #define FILE_MODE 0600
@@ -104,6 +106,19 @@ answer(struct call_res *res, const struct door_obj *dir,
 	ops_post_found(&res->post, dir, found);
 }
 
+/*
+ * Must the new object be synced besides its directory? If it is changed after it
+ * got its name, the sync of the directory need not cover that.
+ */
+static bool
+syncs_apart(const struct door_obj *dir, const struct nfs_make *a)
+{
+	return door_syncs(dir) &&
+	    (!dir->export->names_atomic || a->how == NFS_EXCLUSIVE ||
+		(a->type == NFS_REG && a->sattr.set_size) ||
+		ops_needs_more(&a->sattr));
+}
+
 /* A file that does not exist yet; EXIST when it does. */
 static enum nfsstat
 create_new(struct call_ctx *ctx, const struct door_obj *dir,
@@ -126,6 +141,12 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 		(void)unlinkat(dir->fd, name, 0);
 		return status;
 	}
+	if (syncs_apart(dir, a))
+		status = door_sync_fd(ctx, dir, fd);
+	if (status != NFS_OK) {
+		close(fd);
+		return status;
+	}
 	status = door_adopt(ctx, dir, name, fd, true, &found);
 	if (status == NFS_OK)
 		answer(res, dir, &found);
@@ -146,6 +167,8 @@ truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
 		status = nfs_status(errno);
 	else
 		status = door_stat(&file, &found->st);
+	if (status == NFS_OK)
+		status = door_sync(ctx, &file);
 	door_close(&file);
 	return status;
 }
@@ -203,6 +226,19 @@ set_made(struct call_ctx *ctx, const struct nfs_make *a,
 	return status;
 }
 
+static enum nfsstat
+sync_made(struct call_ctx *ctx, const struct fh *fh)
+{
+	enum nfsstat status;
+	struct door_obj obj;
+
+	status = door_open(ctx, fh, DOOR_MODIFY, &obj);
+	if (status == NFS_OK)
+		status = door_sync(ctx, &obj);
+	door_close(&obj);
+	return status;
+}
+
 /*
  * Looks up the object just made. Sets its handle and attributes in res. If its
  * attributes cannot be set, it is removed again; NOENT: it is not there.
@@ -225,6 +261,8 @@ finish_made(struct call_ctx *ctx, const struct door_obj *dir,
 			    unlinkat(dir->fd, a->at.name.str,
 				a->type == NFS_DIR ? AT_REMOVEDIR : 0) == -1;
 	}
+	if (status == NFS_OK && syncs_apart(dir, a))
+		status = sync_made(ctx, &found.fh);
 	if (status == NFS_OK)
 		answer(res, dir, &found);
 	return status;
@@ -321,8 +359,8 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 {
 	struct door_obj dir;
 
-	res->status =
-	    ops_open_change(ctx, &a->at.dir, DOOR_DIR, &dir, &res->wcc);
+	res->status = ops_open_change(ctx, &a->at.dir, DOOR_DIR | DOOR_SYNC,
+	    &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status = check_make(ctx, a);
@@ -337,6 +375,8 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 		res->no_fh = true;
 	}
 	ops_wcc_after(&res->wcc, &dir);
+	if (res->status == NFS_OK)
+		res->status = door_sync(ctx, &dir);
 	door_close(&dir);
 }
 

@@ -14,7 +14,9 @@
 #include "exports/exports.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/list.h"
+#include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/roles/served.h"
 
 /*
  * Looks for the name as other systems would spell it. Listing a directory for
@@ -134,7 +136,8 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 {
 	struct door_obj dir;
 
-	res->status = ops_open_change(ctx, &at->dir, DOOR_DIR, &dir, &res->wcc);
+	res->status = ops_open_change(ctx, &at->dir, DOOR_DIR | DOOR_SYNC, &dir,
+	    &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	if (nfs_name_is_dots(&at->name))
@@ -142,6 +145,8 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 	else
 		res->status = remove_entry(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
+	if (res->status == NFS_OK)
+		res->status = door_sync(ctx, &dir);
 	door_close(&dir);
 }
 
@@ -188,6 +193,21 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 	return NFS_OK;
 }
 
+/*
+ * The new name first: a crash between the two leaves both names rather than
+ * none.
+ */
+static enum nfsstat
+sync_move(struct call_ctx *ctx, const struct door_obj *from,
+    const struct door_obj *to)
+{
+	enum nfsstat status = door_sync(ctx, to);
+
+	if (status == NFS_OK && from->entry != to->entry)
+		status = door_sync(ctx, from);
+	return status;
+}
+
 void
 op_rename(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -195,18 +215,20 @@ op_rename(struct call_ctx *ctx, const struct call_args *args,
 	const struct nfs_rename *a = &args->rename;
 	struct door_obj from, to;
 
-	res->status =
-	    ops_open_change(ctx, &a->from.dir, DOOR_DIR, &from, &res->wcc);
+	res->status = ops_open_change(ctx, &a->from.dir, DOOR_DIR | DOOR_SYNC,
+	    &from, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
-	res->status =
-	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &to, &res->wcc_to);
+	res->status = ops_open_change(ctx, &a->to.dir, DOOR_DIR | DOOR_SYNC,
+	    &to, &res->wcc_to);
 	if (res->status == NFS_OK) {
 		res->status = move(ctx, &from, &a->from.name, &to, &a->to.name);
 		ops_wcc_after(&res->wcc_to, &to);
-		door_close(&to);
 	}
 	ops_wcc_after(&res->wcc, &from);
+	if (res->status == NFS_OK)
+		res->status = sync_move(ctx, &from, &to);
+	door_close(&to);
 	door_close(&from);
 }
 
@@ -230,6 +252,17 @@ linkable(struct call_ctx *ctx, const struct door_obj *file,
 	return NFS_OK;
 }
 
+static enum nfsstat
+sync_link(struct call_ctx *ctx, const struct door_obj *file,
+    const struct door_obj *dir)
+{
+	enum nfsstat status = NFS_OK;
+
+	if (!dir->export->names_atomic)
+		status = door_sync(ctx, file); /* its number of names */
+	return status == NFS_OK ? door_sync(ctx, dir) : status;
+}
+
 void
 op_link(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -238,20 +271,23 @@ op_link(struct call_ctx *ctx, const struct call_args *args,
 	struct door_obj file, dir;
 	struct stat st;
 
-	res->status = ops_open(ctx, &a->file, DOOR_MODIFY, &file, &res->post);
+	res->status =
+	    ops_open(ctx, &a->file, DOOR_MODIFY | DOOR_SYNC, &file, &res->post);
 	if (res->status != NFS_OK)
 		return;
-	res->status =
-	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &dir, &res->wcc);
+	res->status = ops_open_change(ctx, &a->to.dir, DOOR_DIR | DOOR_SYNC,
+	    &dir, &res->wcc);
 	if (res->status == NFS_OK) {
 		res->status = linkable(ctx, &file, &dir, &a->to.name);
 		if (res->status == NFS_OK)
 			res->status =
 			    door_link(ctx, &file, &dir, a->to.name.str);
 		ops_wcc_after(&res->wcc, &dir);
-		door_close(&dir);
 	}
 	if (door_stat(&file, &st) == NFS_OK)
 		ops_post(&res->post, &file, &st);
+	if (res->status == NFS_OK)
+		res->status = sync_link(ctx, &file, &dir);
+	door_close(&dir);
 	door_close(&file);
 }

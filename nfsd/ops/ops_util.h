@@ -33,7 +33,10 @@ void ops_post(struct nfs_post *, const struct door_obj *,
 /* Attributes of something found in dir. */
 void ops_post_found(struct nfs_post *, const struct door_obj *dir,
     const struct door_found *);
-/* Asks for the attributes again. */
+/*
+ * Asks for the attributes again. Called before door_sync(), which takes long:
+ * what others change meanwhile must not look like this call's change.
+ */
 void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
 
 /*

@@ -58,6 +58,7 @@ look_at_root(struct served_export *e, bool probe)
 	e->local_metadata = (traits & FSTYPE_LOCAL_METADATA) != 0;
 	e->ino_btime_unique = (traits & FSTYPE_INO_BTIME_UNIQUE) != 0;
 	e->ino_ambiguous = (traits & FSTYPE_INO_AMBIGUOUS) != 0;
+	e->names_atomic = (traits & FSTYPE_NAMES_ATOMIC) != 0;
 }
 
 static void

@@ -38,6 +38,7 @@ struct served_export {
 	bool local_metadata;
 	bool ino_btime_unique;
 	bool ino_ambiguous;
+	bool names_atomic;
 	bool crossmnt; /* some client may enter submounts */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* slow export until this clock_ns() */

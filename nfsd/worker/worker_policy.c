@@ -31,7 +31,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fstat,         true,  "attributes (newer glibc, musl)" },
 #endif
 	{ SYS_fstatfs,       false, "FSSTAT; filesystem type of a new export" },
-	{ SYS_fsync,         false, "COMMIT" },
+	{ SYS_fsync,         false, "COMMIT; names and attributes" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
 	{ SYS_getdents64,    false, "READDIR" },
 	{ SYS_getegid,       true,  "squash mode: the user of all callers" },

@@ -36,6 +36,7 @@ ask(struct broker_client *c, uint8_t which)
 	struct broker_open open_it = { .want = BROKER_READ };
 	struct broker_seal seal_it = { .export_id = 1 };
 	struct broker_link link_it = { .name_len = 0 };
+	struct broker_sync sync_it = { .fh = { { 0 } } };
 	struct broker_sealed sealed;
 	int fds[2] = { 0, 1 }, fd;
 	bool readable;
@@ -49,6 +50,8 @@ ask(struct broker_client *c, uint8_t which)
 		(void)broker_client_seal(c, &seal_it, names, fds, &sealed);
 	} else if (which == 2)
 		(void)broker_client_seal(c, &seal_it, names, fds, &sealed);
+	else if (which == 4)
+		(void)broker_client_sync(c, &sync_it);
 	else
 		(void)broker_client_link(c, &link_it, "name");
 }
@@ -66,7 +69,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	(void)ipc_send(pair[1], data[1] % (BROKER_TYPES + 1), data + 2, len - 2,
 	    fds, data[0] >> 5);
 	(void)shutdown(pair[1], SHUT_WR);
-	ask(c, data[0] & 3);
+	ask(c, data[0] & 7);
 	broker_client_free(c);
 	close(pair[1]);
 	if (lowest() != before)

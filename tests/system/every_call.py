@@ -92,6 +92,9 @@ def version3(c, root, tag):
     for name in ("f", "x", "s", "fifo", "socket", "device"):
         c.remove(d, name)
     c.getattr(f)
+    c.setattr(d, mode=0o300)  # its owner may change it and not read it
+    c.mkdir(d, "below")
+    c.rmdir(d, "below")
     c.rmdir(root, "d" + tag)
 
 

@@ -5,12 +5,19 @@
     stable.py load PATH       makes calls; prints one line for each stable
                               reply: xid, system call, file, offset
     stable.py judge TRACE     reads those lines, and strace's of nfsd
+    stable.py names PATH...   changes names and attributes, one call at a time;
+                              prints xid, change, sync, file for each sync that
+                              a reply needs; "never" and the name of an export
+                              whose options promise none
+    stable.py judge-names TRACE
     stable.py fsync PATH      the next fsync fails: does the client learn it?
     stable.py pwritev2 PATH   the same for a stable write
+    stable.py mkdir PATH      the same for a name
 """
 import itertools
 import re
 import sys
+import zlib
 
 import mount
 import nfs
@@ -57,6 +64,138 @@ def load(path):
                 print(*need)
 
 
+# ---- names
+
+class Names:
+    """Changes of names and attributes in one export. Every file has a name of
+    its own, so that a line of the trace tells what was synced."""
+
+    def __init__(self, path):
+        self.path, self.top = path, path.rsplit("/", 1)[1]
+        self.root = mount.root(path)
+        self.c3 = nfs.connect(*CALLER)
+        self.c2 = nfs.Nfs2(self.c3.transport, *CALLER)
+        self.xids = itertools.count(zlib.crc32(path.encode()) & 0xFFFF0000)
+        self.count = 0
+        self.promised = self.top not in ("datasync", "async")
+        if not self.promised:
+            print("never", self.top)
+
+    def name(self):
+        self.count += 1
+        return f"{self.top}.{self.count}"
+
+    def call(self, client, proc, args, *needs):
+        """needs: (change, sync, file)."""
+        xid = next(self.xids)
+        reply = client.call(proc, args, xid=xid)
+        reply.need(nfs.STATUS_NAMES)
+        for need in needs if self.promised else ():
+            print(xid, *need)
+        return reply
+
+    def dir(self, mode=0o755):
+        """A new directory: its handle and its name."""
+        name = self.name()
+        reply = self.call(self.c3, "MKDIR", opaque(self.root) + opaque(name) +
+                          nfs.sattr3(mode=mode),
+                          ("mkdirat", "fsync", self.top))
+        return nfs.post_fh(reply.results()), name
+
+    def file(self, fh, dirname):
+        """A new file: its handle and its name."""
+        name = self.name()
+        reply = self.call(self.c3, "CREATE", opaque(fh) + opaque(name) +
+                          u32(nfs.UNCHECKED) + nfs.sattr3(mode=0o644),
+                          ("openat", "fsync", dirname))
+        return nfs.post_fh(reply.results()), name
+
+    def version3(self):
+        c, sattr = self.c3, nfs.sattr3
+        fh, d = self.dir()
+        to, other = self.dir()
+        f, name = self.file(fh, d)
+        made = self.name()
+        # its verifier lies in the times of the file
+        self.call(c, "CREATE", opaque(fh) + opaque(made) +
+                  u32(nfs.EXCLUSIVE) + b"verifier",
+                  ("utimensat", "fsync", made), ("utimensat", "fsync", d))
+        made = self.name()
+        self.call(c, "CREATE", opaque(fh) + opaque(made) +
+                  u32(nfs.GUARDED) + sattr(mode=0o600, size=4096),
+                  ("ftruncate", "fsync", made), ("ftruncate", "fsync", d))
+        self.call(c, "CREATE", opaque(fh) + opaque(name) +
+                  u32(nfs.UNCHECKED) + sattr(size=0),
+                  ("ftruncate", "fsync", name))
+        made = self.name()
+        reply = self.call(c, "SYMLINK", opaque(fh) + opaque(made) + sattr() +
+                          opaque("target"), ("symlinkat", "fsync", d))
+        link = nfs.post_fh(reply.results())
+        self.call(c, "MKNOD", opaque(fh) + opaque(self.name()) +
+                  u32(nfs.FIFO) + sattr(mode=0o644), ("mknodat", "fsync", d))
+        self.call(c, "SETATTR", opaque(f) + sattr(mode=0o600) + u32(0),
+                  ("fchmodat2", "fsync", name))
+        self.call(c, "SETATTR", opaque(f) + sattr(size=100) + u32(0),
+                  ("ftruncate", "fsync", name))
+        self.call(c, "SETATTR", opaque(fh) + sattr(mtime="now") + u32(0),
+                  ("utimensat", "fsync", d))
+        # neither can be opened, so that the whole filesystem is synced
+        self.call(c, "SETATTR", opaque(link) + sattr(mtime=(1, 2)) + u32(0),
+                  ("utimensat", "syncfs", self.top))
+        self.call(c, "LINK", opaque(f) + opaque(to) + opaque("second"),
+                  ("linkat", "fsync", other))
+        self.call(c, "RENAME", opaque(fh) + opaque(name) + opaque(to) +
+                  opaque("moved"),
+                  ("renameat", "fsync", other), ("renameat", "fsync", d))
+        self.call(c, "RENAME", opaque(to) + opaque("moved") + opaque(to) +
+                  opaque("again"), ("renameat", "fsync", other))
+        self.call(c, "REMOVE", opaque(to) + opaque("again"),
+                  ("unlinkat", "fsync", other))
+        _, gone = self.dir()
+        self.call(c, "RMDIR", opaque(self.root) + opaque(gone),
+                  ("unlinkat", "fsync", self.top))
+
+    def version2(self):
+        c, sattr = self.c2, nfs.sattr2
+        fh, d = self.dir()
+        to, other = self.dir()
+        name = self.name()
+        f = self.call(c, "CREATE", fh + opaque(name) + sattr(mode=0o644),
+                      ("openat", "fsync", d)).results().fixed(32)
+        made = self.name()
+        self.call(c, "MKDIR", fh + opaque(made) + sattr(mode=0o755),
+                  ("mkdirat", "fsync", d))
+        self.call(c, "SYMLINK", fh + opaque(self.name()) + opaque("target") +
+                  sattr(), ("symlinkat", "fsync", d))
+        self.call(c, "SETATTR", f + sattr(mode=0o600),
+                  ("fchmodat2", "fsync", name))
+        self.call(c, "LINK", f + to + opaque("second"),
+                  ("linkat", "fsync", other))
+        self.call(c, "RENAME", fh + opaque(name) + to + opaque("moved"),
+                  ("renameat", "fsync", other), ("renameat", "fsync", d))
+        self.call(c, "REMOVE", to + opaque("moved"),
+                  ("unlinkat", "fsync", other))
+        self.call(c, "RMDIR", fh + opaque(made), ("unlinkat", "fsync", d))
+
+    def closed(self):
+        """The caller may make names in a directory and not read it."""
+        fh, d = self.dir(0o300)
+        self.file(fh, d)
+        f, name = self.file(fh, d)
+        self.call(self.c3, "SETATTR", opaque(f) + nfs.sattr3(mode=0) + u32(0),
+                  ("fchmodat2", "fsync", name))
+        self.call(self.c3, "REMOVE", opaque(fh) + opaque(name),
+                  ("unlinkat", "fsync", d))
+
+
+def names(*paths):
+    for path in paths:
+        n = Names(path)
+        n.version3()
+        n.version2()
+        n.closed()
+
+
 # ---- judge
 
 LINE = re.compile(r"^(\d+) +(?:<\.\.\. )?(\w+)(\(| resumed>)(.*)$")
@@ -71,20 +210,37 @@ def records(data):
         data = data[4 + (mark & ~LAST):]
 
 
+def replies(rest):
+    """Transaction ids in a send call; they count from its start."""
+    data = b"".join(bytes.fromhex(h.replace("\\x", ""))
+                    for h in HEX.findall(rest))
+    return records(data)
+
+
+def lines(trace):
+    """(thread, system call, "(" or " resumed>", the rest of the line)."""
+    for line in open(trace, encoding="ascii", errors="replace"):
+        # as a strace that does not know it calls it
+        m = LINE.match(line.replace("syscall_0x1c4", "fchmodat2"))
+        if m:
+            yield m.groups()
+
+
+def file_of(arguments):
+    """The last component of what the first descriptor leads to."""
+    name = re.match(r"\d+<([^>]*)>", arguments)[1]
+    if name.startswith("\\x"):
+        name = bytes.fromhex(name.replace("\\x", "")).decode()
+    return name.rsplit("/", 1)[1]
+
+
 def events(trace):
     """("done", call, file, offset) and ("reply", xid), in order."""
     open_calls = {}
-    for line in open(trace, encoding="ascii", errors="replace"):
-        m = LINE.match(line)
-        if not m:
-            continue
-        tid, call, kind, rest = m.groups()
+    for tid, call, kind, rest in lines(trace):
         if kind == "(":
             if call.startswith("send"):
-                # a reply counts from the start of its sending
-                data = b"".join(bytes.fromhex(h.replace("\\x", ""))
-                                for h in HEX.findall(rest))
-                for xid in records(data):
+                for xid in replies(rest):
                     yield ("reply", xid)
             open_calls[tid] = rest
         if rest.endswith("<unfinished ...>"):
@@ -92,16 +248,74 @@ def events(trace):
         m = re.search(r"= (-?\d+)", rest)
         if call in ("fsync", "pwritev2") and m and int(m[1]) >= 0:
             whole = open_calls[tid]
-            name = re.match(r"\d+<([^>]*)>", whole)[1]
-            name = bytes.fromhex(name.replace("\\x", "")).decode() \
-                if name.startswith("\\x") else name
             offset = -1
             if call == "pwritev2":
                 m = re.search(r"\], 1, (\d+), (RWF_D?SYNC)", whole)
                 if not m:
                     continue
                 offset = int(m[1])
-            yield ("done", call, name.rsplit("/", 1)[1], offset)
+            yield ("done", call, file_of(whole), offset)
+
+
+CHANGES = {"ftruncate", "mkdirat", "symlinkat", "mknodat", "fchmodat2",
+           "utimensat", "fchownat", "linkat", "renameat", "unlinkat"}
+
+
+def name_events(trace):
+    """("synced", change, call, file) and ("reply", xid), in order; change: the
+    last one of all processes that had returned when the sync began."""
+    started, change = {}, None
+    for tid, call, kind, rest in lines(trace):
+        if kind == "(":
+            if call.startswith("send"):
+                for xid in replies(rest):
+                    yield ("reply", xid)
+            started[tid] = rest, change
+        if rest.endswith("<unfinished ...>"):
+            continue
+        m = re.search(r"= (-?\d+)", rest)
+        if not m or int(m[1]) < 0:
+            continue
+        whole, before = started[tid]
+        if call in ("fsync", "syncfs"):
+            yield ("synced", before, call, file_of(whole))
+        elif call in CHANGES or call == "openat" and "O_CREAT" in whole:
+            change = call
+
+
+def judge_names(trace):
+    want, never = {}, set()
+    for line in sys.stdin:
+        xid, *need = line.split()
+        if xid == "never":
+            never.update(need)
+        else:
+            want.setdefault(int(xid), []).append(tuple(need))
+    total, bad, since = len(want), 0, set()
+    for event in name_events(trace):
+        if event[0] == "synced":
+            since.add(event[1:])
+            if event[3].split(".")[0] in never:
+                bad += 1
+                print(f"{event[3]} was synced")
+            continue
+        needs = want.pop(event[1], None)
+        if needs is None:  # a message to the broker
+            continue
+        for need in needs:
+            if need not in since:
+                bad += 1
+                print(f"reply {event[1]:#x} was sent without {need}, after "
+                      f"{since}")
+        # a sync counts for the next reply only: calls are made one by one
+        since = set()
+    for xid, needs in want.items():
+        print(f"no reply {xid:#x} in the trace for {needs}")
+    if never:
+        print("no change was synced")
+    else:
+        print(f"each of {total} changes was synced before its reply")
+    return 1 if bad or want or not total + len(never) else 0
 
 
 def judge(trace):
@@ -138,8 +352,8 @@ def verifiers(fh, failing):
     found = set()
     for _ in range(8):
         c = nfs.connect(*CALLER)
-        reply = c.write(fh, 0, b"x", UNSTABLE) if failing == "fsync" else \
-            c.commit(fh)
+        reply = c.commit(fh) if failing == "pwritev2" else \
+            c.write(fh, 0, b"x", UNSTABLE)
         found.add(reply.verf3)
         c.close()
     return found
@@ -147,11 +361,14 @@ def verifiers(fh, failing):
 
 def fails(call, path):
     c = nfs.connect(*CALLER)
-    fh = c.create(mount.root(path), "failing").fh
+    root = mount.root(path)
+    fh = c.lookup(root, "failing").fh
     before = verifiers(fh, call)
     try:
         if call == "fsync":
             c.commit(fh)
+        elif call == "mkdir":
+            c.mkdir(root, "made")
         else:
             c.write(fh, 0, b"y", FILE_SYNC)
         print("success was reported")
@@ -165,12 +382,10 @@ def fails(call, path):
     return 0 if len(before) == len(after) == 1 and before != after else 1
 
 
-def main(what, where):
-    if what == "load":
-        return load(where)
-    if what == "judge":
-        return judge(where)
-    return fails(what, where)
+def main(what, *where):
+    run = {"load": load, "judge": judge, "names": names,
+           "judge-names": judge_names}.get(what)
+    return run(*where) if run else fails(what, *where)
 
 
 if __name__ == "__main__":

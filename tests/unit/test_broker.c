@@ -362,6 +362,38 @@ linking(void)
 	end_skip;
 }
 
+static bool
+syncs(const struct fh *fh, int error)
+{
+	struct broker_sync q = { .fh = *fh };
+	int result = broker_client_sync(client, &q);
+
+	return error == 0 ? result == 0 : result == -1 && errno == error;
+}
+
+static void
+syncing(void)
+{
+	enum nfsd_mode mode = geteuid() == 0 ? MODE_MULTI : MODE_SQUASH;
+	struct fh top, fh = sealed("file", false, &top), bad = fh;
+	struct fh link = sealed("link", false, NULL), shut;
+
+	ok(syncs(&fh, 0) && syncs(&top, 0),
+	    "a file and a directory are synced");
+	ok(syncs(&link, 0), "a symbolic link is synced with its filesystem");
+	if (!myself() || mkdirat(root, "shut", 0300) == -1)
+		BAIL_OUT("shut");
+	shut = sealed("shut", false, NULL);
+	ok((geteuid() != 0 || refused(&shut, BROKER_LIST, 1000, EACCES)) &&
+		syncs(&shut, 0) && myself(),
+	    "a directory that the caller may not read is synced");
+	bad.bytes[FH_SIZE - 1] ^= 1;
+	ok(syncs(&bad, EAGAIN), "a handle with a wrong tag is refused");
+	fresh("ro", mode);
+	ok(syncs(&fh, EROFS), "a read-only export is not synced");
+	fresh("rw", mode);
+}
+
 /* Is this message refused without an answer? */
 static bool
 is_refused(struct broker_channel *c, uint32_t type, const void *data,
@@ -533,6 +565,7 @@ main(void)
 	hostile();
 	over_a_socket();
 	linking();
+	syncing();
 	identities();
 	reading();
 	reloading();

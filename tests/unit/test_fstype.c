@@ -60,9 +60,12 @@ main(void)
 	plan(NO_PLAN);
 	for (i = 0; i < nitems(types); i++)
 		check_row(types[i].magic, types[i].name);
-	cmp_ok(fstype_find(EXT4_SUPER_MAGIC)->traits,
-	    "==", FSTYPE_LOCAL_METADATA | FSTYPE_INO_BTIME_UNIQUE,
-	    "ext4: local, and a creation time identifies a file");
+	cmp_ok(fstype_find(EXT4_SUPER_MAGIC)->traits, "==",
+	    FSTYPE_LOCAL_METADATA | FSTYPE_INO_BTIME_UNIQUE |
+		FSTYPE_NAMES_ATOMIC,
+	    "ext4: local, a creation time identifies a file, and a journal");
+	ok((fat->traits & FSTYPE_NAMES_ATOMIC) == 0,
+	    "FAT: a name and its file are written apart");
 	ok((fat->traits & FSTYPE_LOCAL_METADATA) == 0 &&
 		(fat->traits & FSTYPE_INO_AMBIGUOUS) != 0,
 	    "FAT: an inode number does not identify a file");

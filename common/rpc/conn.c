@@ -25,6 +25,7 @@
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
 #define CONN_SEND     (MSG_NOSIGNAL | MSG_DONTWAIT)
+#define CONN_LATE     (16 * 1024) /* late replies up to this size are collected */
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Logs one line per limit and minute, for all peers together. */
@@ -212,37 +213,6 @@ go_on_later(struct rpc_conn *c, bool pause)
 		(void)event_add(s->again_event, &soon);
 }
 
-void
-rpc_conn_update(struct rpc_conn *c)
-{
-	static const struct timeval second = { 1, 0 };
-	struct event *tick = c->tcp->streams->tick;
-	bool blocked, input, paused;
-
-	if (c->dead || (c->eof && rpc_conn_is_idle(c)) ||
-	    (c->tls.stage == RPC_ASKED && !rpc_starttls_step(c))) {
-		rpc_conn_close(c);
-		return;
-	}
-	account(c);
-	input = c->held.buf != NULL;
-	blocked = is_blocked(c);
-	paused = !input && !c->eof && is_paused(c);
-	if (!set_event(&c->readable,
-		!c->eof && !input && !blocked && !paused &&
-		    rpc_starttls_is_open(&c->tls),
-		&c->reading) ||
-	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
-		rpc_conn_close(c);
-		return;
-	}
-	if ((input || paused) && !blocked)
-		go_on_later(c, c->busy || paused || is_flooded(c));
-	if ((c->record_since != 0 || c->unsent_since != 0) &&
-	    !event_pending(tick, EV_TIMEOUT, NULL))
-		(void)event_add(tick, &second);
-}
-
 /*
  * Keeps what send(2) did not accept. If much is left, keeps the whole buffer
  * instead of a copy.
@@ -303,6 +273,39 @@ conn_flush(struct rpc_conn *c)
 	if ((size_t)n < s->out_len && !c->dead)
 		keep_unsent(c, (size_t)n);
 	s->out_len = 0;
+}
+
+void
+rpc_conn_update(struct rpc_conn *c)
+{
+	static const struct timeval second = { 1, 0 };
+	struct event *tick = c->tcp->streams->tick;
+	bool blocked, input, paused;
+
+	if (c == c->tcp->streams->late)
+		conn_flush(c);
+	if (c->dead || (c->eof && rpc_conn_is_idle(c)) ||
+	    (c->tls.stage == RPC_ASKED && !rpc_starttls_step(c))) {
+		rpc_conn_close(c);
+		return;
+	}
+	account(c);
+	input = c->held.buf != NULL;
+	blocked = is_blocked(c);
+	paused = !input && !c->eof && is_paused(c);
+	if (!set_event(&c->readable,
+		!c->eof && !input && !blocked && !paused &&
+		    rpc_starttls_is_open(&c->tls),
+		&c->reading) ||
+	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
+		rpc_conn_close(c);
+		return;
+	}
+	if ((input || paused) && !blocked)
+		go_on_later(c, c->busy || paused || is_flooded(c));
+	if ((c->record_since != 0 || c->unsent_since != 0) &&
+	    !event_pending(tick, EV_TIMEOUT, NULL))
+		(void)event_add(tick, &second);
 }
 
 /* Keeps input that must wait, in the form of the stream. */
@@ -396,11 +399,24 @@ is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 	    (records > 0 && is_blocked(c));
 }
 
+void
+rpc_conn_send_late(struct rpc_streams *s)
+{
+	struct rpc_conn *c = s->late;
+
+	if (c == NULL)
+		return;
+	conn_flush(c);
+	s->late = NULL;
+	rpc_conn_update(c);
+}
+
 /* Serves data as far as budget and limits allow, and keeps the rest. */
 static void
 serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
 	const struct rpc_limits *limits = &c->tcp->limits;
+	struct rpc_streams *s = c->tcp->streams;
 	enum rpc_record_state state;
 	const uint8_t *msg;
 	size_t msglen, bytes;
@@ -408,6 +424,8 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 
 	bytes = 0;
 	c->busy = false;
+	if (s->late != NULL)
+		conn_flush(s->late);
 	for (records = 0; !c->dead; records++) {
 		if (is_enough(c, records, &bytes)) {
 			hold(c, NULL, 0, data, len);
@@ -422,7 +440,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 		state = rpc_record_next(&c->record, limits->record_max,
 		    limits->fragments_max, &data, &len, &msg, &msglen);
 		if (state == RPC_RECORD_MORE) {
-			bytes_clear(c->tcp->streams, &c->held);
+			bytes_clear(s, &c->held);
 			break;
 		}
 		if (state != RPC_RECORD_DONE) {
@@ -627,6 +645,26 @@ send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 	s->out_len = 0;
 }
 
+/*
+ * Collects a short reply of a file thread. Those of one connection that are
+ * ready together are sent together.
+ */
+static void
+collect_late(struct rpc_conn *c, const uint8_t *reply, size_t len)
+{
+	struct rpc_streams *s = c->tcp->streams;
+
+	if (s->late == NULL) {
+		s->late = c;
+		event_active(s->late_event, EV_TIMEOUT, 0);
+	}
+	if (s->out_len >= CONN_LATE)
+		conn_flush(c);
+	rpc_mark_put(s->out + s->out_len, len);
+	memcpy(s->out + s->out_len + RPC_MARK_SIZE, reply, len);
+	s->out_len += RPC_MARK_SIZE + len;
+}
+
 /* Sends the reply of a file thread. Its connection may be closed by now. */
 static void
 deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
@@ -639,6 +677,13 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	if (c == NULL)
 		return;
 	c->deferred--;
+	if (s->late != c)
+		rpc_conn_send_late(s);
+	if (len > 0 && len <= CONN_LATE) {
+		collect_late(c, reply, len);
+		return;
+	}
+	conn_flush(c); /* the replies before it */
 	/*
 	 * No memory for a reply: the client sees a closed connection and
 	 * repeats.
@@ -718,6 +763,10 @@ rpc_conn_close(struct rpc_conn *c)
 	(void)set_event(&c->writable, false, &c->writing);
 	rpc_starttls_end(c);
 	close(c->fd);
+	if (s->late == c) {
+		s->late = NULL;
+		s->out_len = 0;
+	}
 	s->owed -= c->owed;
 	s->partial -= c->partial;
 	if (c->record_since != 0)

@@ -101,6 +101,8 @@ struct rpc_streams {
 	struct rpc_conn_list again; /* continue at the next turn of the loop */
 	unsigned int nagain;
 	struct event *again_event;
+	struct rpc_conn *late; /* out has late replies of it, if anything */
+	struct event *late_event; /* sends them */
 	struct event *tick; /* once a second while there are deadlines */
 	LIST_HEAD(, rpc_conn) ids[RPC_CONN_IDS];
 	uint64_t last_id;
@@ -110,6 +112,8 @@ struct rpc_streams {
 
 /* rpc/conn.c. Serves each connection that has waiting input, once. */
 void rpc_conn_turn(struct rpc_streams *);
+/* Sends the replies of file threads that were collected. */
+void rpc_conn_send_late(struct rpc_streams *);
 /*
  * Applies the limits over all connections: closes those that have made no
  * progress for longest. Must not be called while a connection is served.

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The file threads: see rpc/pool.h. One lock protects all lists. Threads take
- * jobs from the queues in turn. A finished job wakes the event loop through an
- * eventfd, once for any number of jobs.
+ * The file threads: see rpc/pool.h. One lock protects all lists. Threads serve
+ * the queues by rotation. A finished job wakes the event loop through an eventfd,
+ * once for any number of jobs. Jobs that run in turn are many and short. They
+ * share the cost of waking: a thread is woken once for all that the event loop
+ * submits between two waits, and takes them together.
  * Runs in: the process that reads the network.
  */
 #include <sys/eventfd.h>
@@ -16,22 +18,25 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/pool.h"
 
-#define QUEUES 64 /* with jobs at the same time; further ones share */
-#define SHARE  3 /* a queue may have so much for each 1 it leaves free */
+#define QUEUES	128 /* with jobs at the same time; further ones share */
+#define SHARE	3 /* a queue may have so much for each 1 it leaves free */
+#define KEEP_NS 500000 /* a thread keeps finished jobs for so long, at most */
 
 STAILQ_HEAD(job_list, rpc_job);
 
-/* The jobs of one queue number. */
+/* The jobs of one queue number that run in turn, or those that do not. */
 struct rpc_queue {
 	TAILQ_ENTRY(rpc_queue) entry; /* when jobs wait */
 	unsigned int number;
+	bool in_turn;
 	size_t jobs; /* not yet done; 0: the queue is not in use */
 	size_t bytes; /* of them */
 	size_t nwaiting;
-	unsigned int running;
+	unsigned int running; /* threads that serve it */
 	struct job_list waiting;
 };
 
@@ -48,10 +53,11 @@ struct rpc_pool {
 	bool closing;
 	unsigned int started;
 	unsigned int nthreads;
-	unsigned int running; /* jobs of all queues */
+	unsigned int running; /* threads with a job */
 	pthread_t threads[RPC_POOL_THREADS_MAX];
 	int wake; /* eventfd */
 	struct event *event;
+	struct event *kick; /* wakes a thread at the end of the turn */
 	void (*init)(void *, unsigned int);
 	void *arg;
 };
@@ -73,22 +79,32 @@ is_fair(size_t has, size_t more, size_t left)
  * else one that it must share.
  */
 static struct rpc_queue *
-find_queue(struct rpc_pool *p, unsigned int number)
+find_queue(struct rpc_pool *p, unsigned int number, bool in_turn)
 {
+	unsigned int i, first = number * 2 + in_turn;
 	struct rpc_queue *q, *unused = NULL;
-	unsigned int i;
 
 	for (i = 0; i < QUEUES; i++) {
-		q = &p->queues[(number + i) % QUEUES];
-		if (q->jobs > 0 && q->number == number)
+		q = &p->queues[(first + i) % QUEUES];
+		if (q->jobs > 0 && q->number == number && q->in_turn == in_turn)
 			return q;
 		if (q->jobs == 0 && unused == NULL)
 			unused = q;
 	}
 	if (unused == NULL)
-		return &p->queues[number % QUEUES];
+		return &p->queues[first % QUEUES];
 	unused->number = number;
+	unused->in_turn = in_turn;
 	return unused;
+}
+
+/* May one more thread serve the queue? */
+static bool
+is_ready(const struct rpc_pool *p, const struct rpc_queue *q)
+{
+	if (q->in_turn)
+		return q->running == 0;
+	return p->closing || is_fair(q->running, 1, p->nthreads - p->running);
 }
 
 /* Returns a queue whose first job may run now, or NULL. */
@@ -98,56 +114,66 @@ ready_queue(struct rpc_pool *p)
 	struct rpc_queue *q;
 
 	TAILQ_FOREACH (q, &p->waiting, entry)
-		if (p->closing ||
-		    is_fair(q->running, 1, p->nthreads - p->running))
+		if (is_ready(p, q))
 			break;
 	return q;
 }
 
-/* Takes the first job of a queue, which is then served last. */
-static struct rpc_job *
-take_job(struct rpc_pool *p, struct rpc_queue *q)
+/*
+ * Takes the first job of a queue, or all that run in turn. The queue is then the
+ * last to be served.
+ */
+static void
+take_jobs(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 {
-	struct rpc_job *job = STAILQ_FIRST(&q->waiting);
+	struct rpc_job *job;
 
-	STAILQ_REMOVE_HEAD(&q->waiting, entry);
 	TAILQ_REMOVE(&p->waiting, q, entry);
-	if (--q->nwaiting > 0)
+	do {
+		job = STAILQ_FIRST(&q->waiting);
+		STAILQ_REMOVE_HEAD(&q->waiting, entry);
+		STAILQ_INSERT_TAIL(jobs, job, entry);
+		q->nwaiting--;
+		p->nwaiting--;
+	} while (q->in_turn && q->nwaiting > 0);
+	if (q->nwaiting > 0)
 		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
-	p->nwaiting--;
 	q->running++;
 	p->running++;
 	/* A job that ended may have made room for more than this one. */
 	if (p->idle > 0 && ready_queue(p) != NULL)
 		pthread_cond_signal(&p->work);
-	return job;
 }
 
 /*
- * Waits for a job. Returns NULL if the pool closes and none is left. Called with
- * the lock held.
+ * Waits for jobs and takes some of a queue. Returns NULL if the pool closes and
+ * none is left. Called with the lock held.
  */
-static struct rpc_job *
-next_job(struct rpc_pool *p)
+static struct rpc_queue *
+next_jobs(struct rpc_pool *p, struct job_list *jobs)
 {
 	struct rpc_queue *q;
 
-	while ((q = ready_queue(p)) == NULL && !p->closing) {
+	while ((q = ready_queue(p)) == NULL &&
+	    !(p->closing && TAILQ_EMPTY(&p->waiting))) {
 		p->idle++;
 		pthread_cond_wait(&p->work, &p->lock);
 		p->idle--;
 	}
-	return q == NULL ? NULL : take_job(p, q);
+	if (q != NULL)
+		take_jobs(p, q, jobs);
+	return q;
 }
 
+/* Gives finished jobs to the event loop. Called with the lock held. */
 static void
-hand_back(struct rpc_pool *p, struct rpc_job *job)
+hand_back(struct rpc_pool *p, struct job_list *jobs)
 {
 	uint64_t one = 1;
 	bool first;
 
 	first = STAILQ_EMPTY(&p->finished);
-	STAILQ_INSERT_TAIL(&p->finished, job, entry);
+	STAILQ_CONCAT(&p->finished, jobs);
 	if (!first)
 		return;
 	pthread_mutex_unlock(&p->lock);
@@ -157,11 +183,39 @@ hand_back(struct rpc_pool *p, struct rpc_job *job)
 	pthread_mutex_lock(&p->lock);
 }
 
+/* Runs jobs. The first ones do not wait long for the last to be handed back. */
+static void
+run_jobs(struct rpc_pool *p, struct job_list *jobs, unsigned int number)
+{
+	struct job_list finished = STAILQ_HEAD_INITIALIZER(finished);
+	uint64_t since = 0, now;
+	struct rpc_job *job;
+
+	while ((job = STAILQ_FIRST(jobs)) != NULL) {
+		STAILQ_REMOVE_HEAD(jobs, entry);
+		job->run(job, number);
+		STAILQ_INSERT_TAIL(&finished, job, entry);
+		if (STAILQ_EMPTY(jobs))
+			break;
+		now = clock_ns();
+		if (since == 0)
+			since = now;
+		if (now - since < KEEP_NS)
+			continue;
+		since = now;
+		pthread_mutex_lock(&p->lock);
+		hand_back(p, &finished);
+		pthread_mutex_unlock(&p->lock);
+	}
+	STAILQ_CONCAT(jobs, &finished);
+}
+
 static void *
 thread_main(void *arg)
 {
+	struct job_list jobs = STAILQ_HEAD_INITIALIZER(jobs);
 	struct rpc_pool *p = arg;
-	struct rpc_job *job;
+	struct rpc_queue *q;
 	unsigned int number;
 
 	pthread_mutex_lock(&p->lock);
@@ -172,16 +226,31 @@ thread_main(void *arg)
 	pthread_mutex_lock(&p->lock);
 	p->nthreads++;
 	pthread_cond_signal(&p->ready);
-	while ((job = next_job(p)) != NULL) {
+	while ((q = next_jobs(p, &jobs)) != NULL) {
 		pthread_mutex_unlock(&p->lock);
-		job->run(job, number);
+		run_jobs(p, &jobs, number);
 		pthread_mutex_lock(&p->lock);
-		job->in->running--;
+		q->running--;
 		p->running--;
-		hand_back(p, job);
+		hand_back(p, &jobs);
 	}
+	pthread_cond_broadcast(&p->work); /* the others end too */
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
+}
+
+/* Wakes a thread for the jobs in turn of this turn of the loop. */
+static void
+kick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct rpc_pool *p = arg;
+	bool wake;
+
+	pthread_mutex_lock(&p->lock);
+	wake = p->idle > 0 && ready_queue(p) != NULL;
+	pthread_mutex_unlock(&p->lock);
+	if (wake)
+		pthread_cond_signal(&p->work);
 }
 
 static void
@@ -260,6 +329,9 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	p->event = event_new(base, p->wake, EV_READ | EV_PERSIST, collect, p);
 	if (p->event == NULL || event_add(p->event, NULL) == -1)
 		fatalx("file threads: event loop");
+	p->kick = event_new(base, -1, 0, kick, p);
+	if (p->kick == NULL)
+		fatalx("file threads: event loop");
 	start_threads(p, threads);
 	return p;
 }
@@ -273,12 +345,13 @@ has_room(const struct rpc_pool *p, const struct rpc_queue *q, size_t size)
 }
 
 bool
-rpc_pool_has_room(struct rpc_pool *p, unsigned int queue, size_t size)
+rpc_pool_has_room(struct rpc_pool *p, unsigned int queue, bool in_turn,
+    size_t size)
 {
 	bool room;
 
 	pthread_mutex_lock(&p->lock);
-	room = has_room(p, find_queue(p, queue), size);
+	room = has_room(p, find_queue(p, queue, in_turn), size);
 	pthread_mutex_unlock(&p->lock);
 	return room;
 }
@@ -290,7 +363,7 @@ rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 	bool room, wake;
 
 	pthread_mutex_lock(&p->lock);
-	q = find_queue(p, job->queue);
+	q = find_queue(p, job->queue, job->in_turn);
 	room = has_room(p, q, job->size);
 	wake = room && p->idle > 0;
 	if (room) {
@@ -304,7 +377,9 @@ rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 		p->nwaiting++;
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (wake)
+	if (wake && job->in_turn)
+		event_active(p->kick, EV_TIMEOUT, 0);
+	else if (wake)
 		pthread_cond_signal(&p->work);
 	return room;
 }
@@ -324,6 +399,7 @@ rpc_pool_free(struct rpc_pool *p)
 		pthread_join(p->threads[i], NULL);
 	collect(p->wake, EV_READ, p);
 	event_free(p->event);
+	event_free(p->kick);
 	close(p->wake);
 	free(p);
 }

@@ -114,7 +114,8 @@ struct rpc_call {
 	 */
 	bool may_block;
 	bool deferred;
-	unsigned int queue; /* if deferred: see rpc/pool.h */
+	bool in_turn; /* if deferred: see rpc/pool.h */
+	unsigned int queue; /* the same */
 	/*
 	 * An operation that refuses the call sets the status here. RPC_SUCCESS,
 	 * the initial value, means that there is a result.

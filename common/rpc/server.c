@@ -30,6 +30,8 @@ struct work {
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
+#define SHORT_MAX                                                              \
+	512 /* such replies wait for the event loop in little memory */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -53,8 +55,9 @@ struct deferred {
 	struct rpc_origin origin;
 	struct work work;
 	size_t cap; /* bytes of the reply buffer */
-	uint8_t *reply; /* allocated by the file thread */
-	uint8_t *memory; /* the request and the call_* structs */
+	uint8_t *reply; /* of the file thread; NULL: in brief, or no memory */
+	uint8_t brief[SHORT_MAX];
+	_Alignas(max_align_t) uint8_t memory[]; /* call_* structs, arguments */
 };
 
 /* Places the call_* structs in one block of memory. Returns its size. */
@@ -304,6 +307,12 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 	w->call.deferred = false;
 	w->call.thread = thread;
 	(void)attempt(d->server, w);
+	if (w->out.len > sizeof(d->brief))
+		return;
+	memcpy(d->brief, w->out.base, w->out.len);
+	w->out.base = d->brief;
+	reply_give(d->server, d->reply, d->cap);
+	d->reply = NULL;
 }
 
 /* Sends the reply, in the event loop. */
@@ -315,11 +324,9 @@ deferred_done(struct rpc_job *job)
 
 	finish(s, &d->work);
 	s->in_flight--;
-	d->origin.reply(&d->origin, d->reply,
-	    d->reply == NULL ? 0 : d->work.out.len);
+	d->origin.reply(&d->origin, d->work.out.base, d->work.out.len);
 	reply_give(s, d->reply, d->cap);
 	peer_release(d->origin.peer.identity);
-	free(d->memory);
 	free(d);
 }
 
@@ -334,31 +341,29 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 
 	structs = lay_out(&s->hooks, NULL, NULL);
 	size = sizeof(*d) + structs + args->left;
-	if (!rpc_pool_has_room(s->pool, w->call.queue, size))
+	if (!rpc_pool_has_room(s->pool, w->call.queue, w->call.in_turn, size))
 		return RPC_BUSY;
-	d = calloc(1, sizeof(*d));
+	d = malloc(size);
 	if (d == NULL)
 		return RPC_BUSY;
-	d->memory = malloc(structs + args->left + 1);
-	if (d->memory == NULL) {
-		free(d);
-		return RPC_BUSY;
-	}
+	memset(&d->job, 0, sizeof(d->job));
 	d->job.run = deferred_run;
 	d->job.done = deferred_done;
 	d->job.queue = w->call.queue;
+	d->job.in_turn = w->call.in_turn;
 	d->job.size = size;
 	d->server = s;
 	d->origin = *origin;
 	d->work = *w;
 	d->work.begun = false;
 	d->work.call.peer = &d->origin.peer;
+	d->work.out.len = 0;
 	d->cap = w->out.cap;
+	d->reply = NULL;
 	lay_out(&s->hooks, d->memory, &d->work);
 	memcpy(d->memory + structs, args->pos, args->left);
 	xdr_in_init(&d->work.in, d->memory + structs, args->left);
 	if (!rpc_pool_submit(s->pool, &d->job)) {
-		free(d->memory);
 		free(d);
 		return RPC_BUSY;
 	}
@@ -412,6 +417,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.started_ns = clock_ns();
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = false;
+	w->call.in_turn = false;
 	w->call.queue = 0;
 	w->call.thread = 0;
 	w->begun = false;

@@ -247,6 +247,13 @@ on_again(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	rpc_conn_relieve(arg);
 }
 
+static void
+on_late(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	rpc_conn_send_late(arg);
+	rpc_conn_relieve(arg);
+}
+
 /* Closes c if its time is over. Returns true if there may be more of them. */
 static bool
 close_overdue(struct rpc_conn *c, uint64_t since, unsigned int seconds,
@@ -377,8 +384,10 @@ rpc_streams_new(struct event_base *base)
 	TAILQ_INIT(&s->again);
 	s->in = malloc(RPC_CONN_READ);
 	s->again_event = evtimer_new(base, on_again, s);
+	s->late_event = evtimer_new(base, on_late, s);
 	s->tick = evtimer_new(base, on_tick, s);
-	if (s->in == NULL || s->again_event == NULL || s->tick == NULL)
+	if (s->in == NULL || s->again_event == NULL || s->late_event == NULL ||
+	    s->tick == NULL)
 		fatal("tcp: shared buffers");
 	return s;
 }
@@ -412,6 +421,7 @@ rpc_streams_free(struct rpc_streams *s)
 	if (s == NULL)
 		return;
 	event_free(s->again_event);
+	event_free(s->late_event);
 	event_free(s->tick);
 	free(s->in);
 	free_output(s);

@@ -38,8 +38,12 @@ struct cache {
 	struct cache_stats stats;
 };
 
-/* Descriptors to close when the lock is given up. */
+/*
+ * Descriptors to close when the lock is given up. They are read-only, or the
+ * thread may wait.
+ */
 struct closing {
+	bool may_wait;
 	int fds[EVICT_ROOM * ENTRY_FDS];
 	size_t n;
 };
@@ -96,20 +100,40 @@ cache_new(size_t files)
 	return c;
 }
 
-static void
-close_all(struct closing *closing)
+/* Was the last name of the file removed? */
+static bool
+is_removed(int fd)
 {
-	while (closing->n > 0)
-		close(closing->fds[--closing->n]);
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Removes a descriptor; closes it here or leaves it to the janitor. */
+/* The last close of a removed file frees its blocks, which may take long. */
 static void
-give_up(struct cache *c, const struct cache_entry *e, int fd,
+close_all(struct cache *c, struct closing *closing)
+{
+	int fd;
+
+	while (closing->n > 0) {
+		fd = closing->fds[--closing->n];
+		if (closing->may_wait || !is_removed(fd) ||
+		    !janitor_leave(c->janitor, fd))
+			close(fd);
+	}
+}
+
+/*
+ * Removes a descriptor; closes it here or leaves it to the janitor. The close of
+ * one that can write may write.
+ */
+static void
+give_up(struct cache *c, const struct cache_entry *e, int fd, bool writes,
     struct closing *closing)
 {
 	c->files--;
-	if (!e->slow || !janitor_leave(c->janitor, fd))
+	if (!(e->slow || (writes && !closing->may_wait)) ||
+	    !janitor_leave(c->janitor, fd))
 		closing->fds[closing->n++] = fd;
 }
 
@@ -122,10 +146,11 @@ recycle(struct cache *c, struct cache_entry *e, struct closing *closing)
 
 	for (i = 0; i < CACHE_SLOTS; i++)
 		if (e->fds[i] != -1)
-			give_up(c, e, e->fds[i], closing);
+			give_up(c, e, e->fds[i], i == CACHE_SLOT_WRITE,
+			    closing);
 	n = cache_dir_empty(&e->dir, fds);
 	for (i = 0; i < n; i++)
-		give_up(c, e, fds[i], closing);
+		give_up(c, e, fds[i], false, closing);
 	e->state = CACHE_FREE;
 	e->next_fh = c->free;
 	c->free = e->index;
@@ -134,7 +159,7 @@ recycle(struct cache *c, struct cache_entry *e, struct closing *closing)
 void
 cache_free(struct cache *c)
 {
-	struct closing closing = { .n = 0 };
+	struct closing closing = { .may_wait = true };
 	uint32_t i;
 
 	if (c == NULL)
@@ -142,7 +167,7 @@ cache_free(struct cache *c)
 	for (i = 0; i < c->n; i++) {
 		if (entry(c, i)->state != CACHE_FREE)
 			recycle(c, entry(c, i), &closing);
-		close_all(&closing);
+		close_all(c, &closing);
 	}
 	for (i = 0; i < CHUNKS; i++)
 		free(c->chunks[i]);
@@ -265,7 +290,7 @@ cache_find(struct cache *c, const struct fh *fh, uint32_t generation)
 	} else
 		c->stats.misses++;
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 	return e;
 }
 
@@ -341,8 +366,8 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 			(void)evict(c, 2, &closing);
 	}
 	pthread_mutex_unlock(&c->lock);
-	close_all(&gone);
-	close_all(&closing);
+	close_all(c, &gone);
+	close_all(c, &closing);
 	return e;
 }
 
@@ -357,7 +382,7 @@ cache_add_fd(struct cache *c, struct cache_entry *e, int fd,
 	if (c->files > c->files_max)
 		(void)evict(c, 2, &closing);
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 int
@@ -382,7 +407,7 @@ drop_streams(struct cache *c, struct cache_entry *e,
 	size_t i, n = cache_dir_change(&e->dir, ctime, fds);
 
 	for (i = 0; i < n; i++)
-		give_up(c, e, fds[i], closing);
+		give_up(c, e, fds[i], false, closing);
 }
 
 int
@@ -398,7 +423,7 @@ cache_lend(struct cache *c, struct cache_entry *e, const struct timespec *ctime,
 	if (fd != -1)
 		c->files--;
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 	return fd;
 }
 
@@ -418,7 +443,7 @@ cache_return(struct cache *c, struct cache_entry *e, int fd,
 	} else if (fd != -1)
 		closing.fds[closing.n++] = fd;
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 static void
@@ -436,7 +461,7 @@ cache_release(struct cache *c, struct cache_entry *e)
 	pthread_mutex_lock(&c->lock);
 	release(c, e, &closing);
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 void
@@ -451,12 +476,12 @@ cache_release_files(struct cache *c, const struct cache_held *list, size_t n)
 			release(c, list[i].entry, &closing);
 		if (closing.n + ENTRY_FDS > nitems(closing.fds)) {
 			pthread_mutex_unlock(&c->lock);
-			close_all(&closing);
+			close_all(c, &closing);
 			pthread_mutex_lock(&c->lock);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 void
@@ -467,13 +492,13 @@ cache_drop(struct cache *c, struct cache_entry *e)
 	pthread_mutex_lock(&c->lock);
 	drop(c, e, &closing);
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 void
 cache_forget(struct cache *c, dev_t dev, ino_t ino)
 {
-	struct closing closing = { .n = 0 };
+	struct closing closing = { .may_wait = true };
 	struct cache_entry *e;
 	uint32_t i;
 
@@ -486,7 +511,7 @@ cache_forget(struct cache *c, dev_t dev, ino_t ino)
 			drop(c, e, &closing);
 	}
 	pthread_mutex_unlock(&c->lock);
-	close_all(&closing);
+	close_all(c, &closing);
 }
 
 /* The entry of a file, in this export and dialect, or NULL. */
@@ -588,7 +613,7 @@ cache_set_limit(struct cache *c, size_t files)
 		c->files_max = files < c->max ? files : c->max;
 		over = c->files > c->files_max && evict(c, 1, &closing) > 0;
 		pthread_mutex_unlock(&c->lock);
-		close_all(&closing);
+		close_all(c, &closing);
 	} while (over && --left > 0);
 }
 
@@ -602,19 +627,10 @@ cache_evict(struct cache *c, size_t n)
 		pthread_mutex_lock(&c->lock);
 		more = c->n == 0 ? 0 : evict(c, n - done, &closing);
 		pthread_mutex_unlock(&c->lock);
-		close_all(&closing);
+		close_all(c, &closing);
 		done += more;
 	} while (more > 0 && done < n);
 	return done;
-}
-
-/* Was the last name of the file removed? */
-static bool
-is_removed(const struct cache_entry *e)
-{
-	struct stat st;
-
-	return fstat(e->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 void
@@ -635,7 +651,7 @@ cache_sweep(struct cache *c)
 		idle = c->now - e->used_at > CACHE_IDLE_S;
 		e->refs++;
 		pthread_mutex_unlock(&c->lock);
-		if (idle || is_removed(e))
+		if (idle || is_removed(e->fd))
 			cache_drop(c, e);
 		cache_release(c, e);
 		pthread_mutex_lock(&c->lock);

@@ -103,7 +103,10 @@ void cache_hold_files(struct cache *, uint32_t generation, uint16_t export_id,
 void cache_release_files(struct cache *, const struct cache_held *, size_t n);
 /* Can n more descriptors be kept without closing others? */
 bool cache_has_room(struct cache *, size_t n);
-/* Drops the entries of a file, in whatever export and dialect. */
+/*
+ * Drops the entries of a file, in whatever export and dialect. May wait: frees
+ * the blocks of a removed file.
+ */
 void cache_forget(struct cache *, dev_t, ino_t);
 
 /* Holds the lock, for the fields of an entry that have another owner. */

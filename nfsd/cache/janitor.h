@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A thread that closes descriptors whose close(2) may block: on a filesystem that
- * hangs, close(2) hangs too. Once a second it calls another function.
+ * hangs, close(2) hangs too, and the last close of a removed file frees its
+ * blocks. Once a second it calls another function.
  * Runs in: nfsd worker.
  */
 #ifndef CACHE_JANITOR_H

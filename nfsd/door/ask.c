@@ -33,7 +33,7 @@ door_status(struct call_ctx *ctx, int error)
 	case BROKER_FORGED:
 		return NFSERR_BADHANDLE;
 	case EPIPE: /* no broker: a file thread waits for it */
-		if (!ctx->changed && door_must_defer(ctx))
+		if (door_must_defer(ctx))
 			return NFS_DEFERRED;
 		return NFSERR_JUKEBOX;
 	case EAGAIN:

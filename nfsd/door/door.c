@@ -58,6 +58,14 @@ check_client(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 	return NFS_OK;
 }
 
+/* Will the call wait for stable storage? */
+static bool
+waits_for_disk(unsigned int want, const struct door_obj *obj)
+{
+	return ((want & DOOR_SYNC) != 0 && door_syncs(obj)) ||
+	    ((want & DOOR_STABLE) != 0 && obj->options->sync != SYNC_NONE);
+}
+
 /*
  * Before the first system call on the file: does the call have to leave the
  * event loop? To find a file without a kernel handle the broker may have to
@@ -67,11 +75,12 @@ static bool
 must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     const struct door_obj *obj)
 {
-	bool walks = obj->entry == NULL && !fh_is_kernel(fh);
-	bool syncs = (want & DOOR_SYNC) != 0 && door_syncs(obj);
-
+	if (ctx->call->may_block)
+		return false;
+	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0)
+		return door_must_defer_change(ctx, waits_for_disk(want, obj));
 	return door_must_defer_export(ctx, obj->export) ||
-	    ((walks || syncs) && !ctx->changed && door_must_defer(ctx));
+	    (obj->entry == NULL && !fh_is_kernel(fh) && door_must_defer(ctx));
 }
 
 /* A handle that is not in the cache: the broker opens it. */

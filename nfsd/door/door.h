@@ -28,10 +28,11 @@ struct served_export;
 #define DOOR_LINK   0x04u /* must be a symbolic link (INVAL) */
 #define DOOR_MODIFY 0x08u /* changes something: ROFS on a read-only export */
 /* fd reads data: r, or x as clients that execute over NFS need, or owner */
-#define DOOR_READ  0x10u
-#define DOOR_WRITE 0x20u /* fd writes data; w or owner; implies DOOR_MODIFY */
-#define DOOR_LIST  0x40u /* entries are listed: r; see door_list_open() */
-#define DOOR_SYNC  0x80u /* door_sync() follows: deferred if that waits */
+#define DOOR_READ   0x10u
+#define DOOR_WRITE  0x20u /* fd writes data; w or owner; implies DOOR_MODIFY */
+#define DOOR_LIST   0x40u /* entries are listed: r; see door_list_open() */
+#define DOOR_SYNC   0x80u /* door_sync() follows */
+#define DOOR_STABLE 0x100u /* data is written or synced to stable storage */
 
 /* An object in use; door_close() gives it back (the descriptor is cached). */
 struct door_obj {
@@ -57,9 +58,8 @@ void door_close(struct door_obj *);
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
 /*
- * latency.c. Called before an operation blocks. On the event loop it marks the
- * call as deferred and returns true: the operation returns at once, with
- * nothing changed, and runs again on a file thread, where this returns false.
+ * latency.c. Called before an operation waits. On the event loop it defers the
+ * call and returns true: the operation returns at once, with nothing changed.
  */
 bool door_must_defer(struct call_ctx *);
 

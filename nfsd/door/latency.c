@@ -24,9 +24,18 @@ door_must_defer(struct call_ctx *ctx)
 }
 
 bool
+door_must_defer_change(struct call_ctx *ctx, bool sync)
+{
+	if (!door_must_defer(ctx))
+		return false;
+	ctx->call->in_turn = !sync;
+	return true;
+}
+
+bool
 door_must_defer_export(struct call_ctx *ctx, const struct served_export *e)
 {
-	if (ctx->call->may_block || ctx->changed)
+	if (ctx->call->may_block)
 		return false;
 	if (e->local_metadata &&
 	    atomic_load_explicit(&e->slow_until, memory_order_relaxed) <=

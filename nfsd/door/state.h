@@ -101,7 +101,13 @@ void door_refuse(struct call_ctx *, const struct served_export *, bool utf16,
 /* identity.c. Squashes the caller; the thread acts as the result. */
 int door_act_as_caller(struct call_ctx *, const struct export_options *);
 
-/* latency.c. Must a call on this export run on a file thread? Defers it then. */
+/*
+ * latency.c. Defers a call that changes something. Those that wait for stable
+ * storage run side by side, so that one commit serves all. The others run in
+ * turn (rpc/pool.h), which costs less.
+ */
+bool door_must_defer_change(struct call_ctx *, bool sync);
+/* Must a call on this export run on a file thread? Defers it then. */
 bool door_must_defer_export(struct call_ctx *, const struct served_export *);
 
 /*

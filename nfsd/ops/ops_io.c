@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * READ, WRITE, COMMIT, READLINK. File data is not copied: READ places it where
- * the reply needs it. The event loop reads only data that is in memory and
- * never syncs; it defers the other calls to a file thread. A reply says
+ * the reply needs it. The event loop reads only data that is in memory; every
+ * other READ, and every WRITE and COMMIT, runs on a file thread. A reply says
  * "stable" only after the kernel reports that the data is on disk.
  * Runs in: nfsd worker (event loop and file threads).
  */
@@ -203,8 +203,6 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
 	status = write_data(ctx, a, &file->st, &data);
 	if (status != NFS_OK)
 		return status;
-	if (stable != NFS_UNSTABLE && door_must_defer(ctx))
-		return NFS_DEFERRED;
 	if (write_stable(file, &data, (off_t)a->offset, stable) == -1) {
 		status = nfs_status(errno);
 		/*
@@ -230,15 +228,16 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_write *a = &args->write;
+	unsigned int want = DOOR_FILE | DOOR_WRITE;
 	struct door_obj file;
 
-	res->status = ops_open_change(ctx, &a->file, DOOR_FILE | DOOR_WRITE,
-	    &file, &res->wcc);
+	if (a->stable != NFS_UNSTABLE)
+		want |= DOOR_STABLE;
+	res->status = ops_open_change(ctx, &a->file, want, &file, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status = write_file(ctx, a, &file, &res->written);
-	if (res->status != NFS_DEFERRED)
-		ops_wcc_after(&res->wcc, &file);
+	ops_wcc_after(&res->wcc, &file);
 	door_close(&file);
 }
 
@@ -248,8 +247,6 @@ commit(struct call_ctx *ctx, const struct door_obj *file)
 {
 	if (file->options->sync == SYNC_NONE)
 		return NFS_OK;
-	if (door_must_defer(ctx))
-		return NFS_DEFERRED;
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
 	door_writeback_failed(ctx);
@@ -264,8 +261,8 @@ op_commit(struct call_ctx *ctx, const struct call_args *args,
 	struct door_obj file;
 	bool clean;
 
-	res->status =
-	    ops_open_change(ctx, fh, DOOR_FILE | DOOR_WRITE, &file, &res->wcc);
+	res->status = ops_open_change(ctx, fh,
+	    DOOR_FILE | DOOR_WRITE | DOOR_STABLE, &file, &res->wcc);
 	/* On a read-only export there is nothing to commit. */
 	clean = res->status == NFSERR_ROFS;
 	if (clean)

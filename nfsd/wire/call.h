@@ -175,7 +175,7 @@ struct call_ctx {
 	/* Set by door_open(): options of the export, caller after squashing. */
 	const struct export_options *options;
 	uint32_t uid, gid;
-	/* The filesystem was changed: do not run the call again. */
+	/* The object was made: an error afterwards does not undo that. */
 	bool changed;
 };
 

@@ -4,9 +4,11 @@
  * Runs in: tests.
  */
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -312,6 +314,64 @@ sweeping(void)
 	cache_free(c);
 }
 
+static _Atomic int watched = -1; /* a descriptor */
+static _Atomic pid_t closer; /* the thread that closed it */
+
+/* Stands before that of the C library. */
+int
+close(int fd)
+{
+	if (fd == atomic_load(&watched))
+		atomic_store(&closer, gettid());
+	return (int)syscall(SYS_close, fd);
+}
+
+static void
+do_nothing(void *arg UNUSED)
+{
+}
+
+/* Drops a file. Returns true if this thread closed it, not the janitor. */
+static bool
+closed_here(struct cache *c, enum cache_slot slot, bool removed)
+{
+	struct fh fh = handle(5);
+	struct cache_entry *e;
+	char path[128];
+	struct stat st;
+	int fd;
+
+	fixture_file("large", "x", 0644);
+	snprintf(path, sizeof(path), "%s/large", fixture_dir());
+	fd = open(path, slot == CACHE_SLOT_WRITE ? O_RDWR : O_PATH);
+	fstat(fd, &st);
+	e = cache_add(c, &fh, 1, &st, fd, slot, 0);
+	if (removed)
+		unlink(path);
+	atomic_store(&closer, 0);
+	atomic_store(&watched, fd);
+	cache_drop(c, e);
+	cache_release(c, e);
+	while (atomic_load(&closer) == 0)
+		(void)usleep(1000);
+	atomic_store(&watched, -1);
+	return atomic_load(&closer) == gettid();
+}
+
+/* A close that may wait is left to the janitor: the event loop cannot wait. */
+static void
+closing_elsewhere(void)
+{
+	struct cache *c = cache_new(64);
+
+	cache_start_janitor(c, do_nothing, NULL); /* never freed */
+	ok(closed_here(c, CACHE_SLOT_PATH, false), "a file is closed at once");
+	ok(!closed_here(c, CACHE_SLOT_PATH, true),
+	    "a removed one by the janitor, since that frees its blocks");
+	ok(!closed_here(c, CACHE_SLOT_WRITE, false),
+	    "so is one that can write, since that may write");
+}
+
 static _Atomic unsigned int closed; /* while held */
 
 static void *
@@ -374,6 +434,7 @@ main(void)
 	by_number();
 	renaming();
 	sweeping();
+	closing_elsewhere();
 	together();
 	done_testing();
 }

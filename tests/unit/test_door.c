@@ -70,12 +70,14 @@ deferring(void)
 	ok(door_call_try(&c, 0) == NFS_DEFERRED && c.call.deferred,
 	    "on a slow export the call is deferred");
 	c.call.deferred = false;
-	c.ctx.changed = true;
-	ok(door_call_try(&c, 0) == NFS_OK && !c.call.deferred,
-	    "unless it has changed something");
-	c.ctx.changed = false;
 	c.call.started_ns = 200;
 	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "and not for ever");
+	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.in_turn,
+	    "a change is deferred, in turn");
+	ok(door_call_try(&c, DOOR_MODIFY | DOOR_SYNC) == NFS_DEFERRED &&
+		!c.call.in_turn,
+	    "one that waits for stable storage is not in turn");
+	c.call.deferred = false;
 	c.call.may_block = true;
 	ok(!door_must_defer(&c.ctx) && !c.call.deferred,
 	    "on a file thread no call is deferred");

@@ -155,7 +155,7 @@ test_places(struct event_base *base)
 	cmp_ok(n, "==", QUEUE, "the jobs of another are all accepted and run");
 	room = 0;
 	for (i = 2; i < 6; i++)
-		room += rpc_pool_has_room(pool, i, 0);
+		room += rpc_pool_has_room(pool, i, false, 0);
 	cmp_ok(room, "==", 4, "so are those of further ones");
 	finished = 0;
 	open_gate(base, pool, slow);
@@ -180,6 +180,58 @@ test_bytes(struct event_base *base)
 	cmp_ok(sum * mib, "<=", RPC_POOL_BYTES_MAX,
 	    "eight queues together keep the bound of the process");
 	open_gate(base, pool, n[0]);
+}
+
+static unsigned int order[JOBS], norder;
+static atomic_uint together, most;
+
+/* Only one thread at a time runs this, so order needs no lock. */
+static void
+run_in_turn(struct rpc_job *job, unsigned int thread)
+{
+	unsigned int n = atomic_fetch_add(&together, 1) + 1;
+
+	if (n > atomic_load(&most))
+		atomic_store(&most, n);
+	if (norder == 0) {
+		atomic_fetch_add(&entered, 1);
+		while (sem_wait(&gate) == -1)
+			;
+	}
+	order[norder++] = (unsigned int)((struct counted *)(void *)job - jobs);
+	run(job, thread);
+	atomic_fetch_sub(&together, 1);
+}
+
+/* Jobs in turn run one after the other; the other jobs do not wait for them. */
+static void
+test_in_turn(struct event_base *base)
+{
+	struct rpc_pool *pool = gated_pool(base, JOBS * 2);
+	struct counted other;
+	unsigned int i, bad;
+
+	for (i = 0; i < JOBS; i++) {
+		jobs[i] = (struct counted){ .ran = 0 };
+		jobs[i].job.run = run_in_turn;
+		jobs[i].job.done = done;
+		jobs[i].job.queue = 2;
+		jobs[i].job.in_turn = true;
+		(void)rpc_pool_submit(pool, &jobs[i].job);
+	}
+	while (atomic_load(&entered) == 0)
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	(void)submit(pool, &other, 2, 0);
+	wait_finished(base, 1);
+	cmp_ok(other.done, "==", 1, "a job that is not in turn overtakes");
+	(void)sem_post(&gate);
+	wait_finished(base, JOBS + 1);
+	for (i = bad = 0; i < JOBS; i++)
+		bad += order[i] != i || jobs[i].done != 1;
+	cmp_ok(bad, "==", 0, "jobs in turn run once each and in order");
+	cmp_ok(atomic_load(&most), "==", 1, "never two of them together");
+	rpc_pool_free(pool);
+	(void)sem_destroy(&gate);
 }
 
 int
@@ -213,6 +265,7 @@ main(void)
 	test_queues(base);
 	test_places(base);
 	test_bytes(base);
+	test_in_turn(base);
 	rpc_pool_free(NULL);
 	dies_ok(rpc_pool_new(base, 0, 1, NULL, NULL),
 	    "a pool without threads is fatal");

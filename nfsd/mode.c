@@ -72,6 +72,18 @@ nfsd_mode(const struct exports *ex, bool rootless, uid_t *uid, gid_t *gid)
 	return mode;
 }
 
+bool
+nfsd_setid(const struct exports *ex)
+{
+	size_t i, j;
+
+	for (i = 0; i < ex->n; i++)
+		for (j = 0; j < ex->list[i].nclients; j++)
+			if (ex->list[i].clients[j].options.setid)
+				return true;
+	return false;
+}
+
 const char *
 nfsd_mode_name(enum nfsd_mode mode, bool rootless)
 {

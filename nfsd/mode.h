@@ -26,6 +26,8 @@ struct sandbox_policy;
  */
 enum nfsd_mode nfsd_mode(const struct exports *, bool rootless, uid_t *,
     gid_t *);
+/* May any client set set-id bits of files? */
+bool nfsd_setid(const struct exports *);
 const char *nfsd_mode_name(enum nfsd_mode, bool rootless);
 /* Sets the rules of the policy: the users that a process may act as. */
 void nfsd_mode_rules(struct sandbox_policy *, enum nfsd_mode);

@@ -63,6 +63,7 @@ struct nfsd_setup {
 	bool strict;
 	bool rootless;
 	bool mknod; /* unsquashed root may make device nodes */
+	bool setid; /* an export permits set-id bits of files */
 	unsigned int workers;
 	unsigned int threads;
 	unsigned int files; /* descriptors a worker may keep open; 0: default */

@@ -38,6 +38,7 @@ struct export_options {
 	bool mountpoint; /* served only if something is mounted there */
 	bool fold; /* names match regardless of case and NFC/NFD form */
 	bool fileid32; /* inode numbers are reduced to 32 bits */
+	bool setid; /* files may get set-user-ID and set-group-ID bits */
 	enum export_names names;
 	enum peer_security xprtsec; /* what the connection must be at least */
 	enum export_sync sync;

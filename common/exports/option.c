@@ -100,6 +100,7 @@ static const struct option options[] = {
 	{ "secure",           FLAG,       10, AT(insecure), false, 0, 0, NULL },
 	{ "secure_locks",     IDLE,       0,  0, false, 0, 0, NULL },
 	{ "security_label",   IDLE,       0,  0, false, 0, 0, NULL },
+	{ "setid",            FLAG,       20, AT(setid), true, 0, 0, NULL },
 	{ "subtree_check",    FLAG,       14, AT(subtree_check), true, 0, 0, NULL },
 	{ "sync",             CHOICE,     4,  AT(sync), false, SYNC_ALL, 0, NULL },
 	{ "wdelay",           IDLE,       0,  0, false, 0, 0, NULL },

@@ -160,12 +160,29 @@ on_sync(void *arg, struct ipc_message *m)
 	c->reply->len = sizeof(a);
 }
 
+static void
+on_chmod(void *arg, struct ipc_message *m)
+{
+	struct broker_channel *c = arg;
+	struct broker_chmoded a = { 0 };
+	struct broker_chmod q;
+
+	memcpy(&q, m->data, sizeof(q));
+	if (q.dir.ngids > BROKER_GROUPS_MAX || (q.mode & ~07777u) != 0)
+		return;
+	if (broker_chmod_dir(c, &q) == -1)
+		a.error = error_now();
+	c->reply->answer.chmoded = a;
+	c->reply->len = sizeof(a);
+}
+
 /* clang-format off */
 static const struct ipc_row rows[BROKER_QUESTIONS] = {
 	[BROKER_OPEN] = { "open", sizeof(struct broker_open), sizeof(struct broker_open), 0, 0, on_open },
 	[BROKER_SEAL] = { "seal", sizeof(struct broker_seal), BROKER_QUESTION_MAX, 0, BROKER_SEAL_MAX, on_seal },
 	[BROKER_LINK] = { "link", sizeof(struct broker_link) + 2, sizeof(struct broker_link) + INODE_NAME_MAX + 1, 0, 0, on_link },
 	[BROKER_SYNC] = { "sync", sizeof(struct broker_sync), sizeof(struct broker_sync), 0, 0, on_sync },
+	[BROKER_CHMOD] = { "chmod", sizeof(struct broker_chmod), sizeof(struct broker_chmod), 0, 0, on_chmod },
 };
 /* clang-format on */
 

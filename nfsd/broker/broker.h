@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The broker opens sealed handles, seals descriptors, links a descriptor to
- * another name, which the kernel does not let a worker do, and syncs files that
- * no caller may open.
+ * another name, sets set-id bits of directories, and syncs files that no caller
+ * may open. The kernel or its filter does not let a worker do so.
  *
  * The broker does not trust a worker. It checks the tag again under a key that no
  * worker has. The export must exist, the user must be one that the export can
@@ -87,6 +87,7 @@ int broker_client_seal(struct broker_client *, const struct broker_seal *,
 
 /* 0, or -1 with errno. */
 int broker_client_sync(struct broker_client *, const struct broker_sync *);
+int broker_client_chmod(struct broker_client *, const struct broker_chmod *);
 /* 0, or -1 with errno. The question's name_len is filled in here. */
 int broker_client_link(struct broker_client *, const struct broker_link *,
     const char *name);

@@ -56,7 +56,8 @@ int broker_check_handle(struct broker_channel *, const struct fh *,
 /* The descriptor a question asks for, or -1 with errno. */
 int broker_open_file(struct broker_channel *, const struct broker_open *,
     uint32_t *readable);
-/* 0, or -1 with errno. */
+/* The functions below return 0, or -1 with errno. */
+int broker_chmod_dir(struct broker_channel *, const struct broker_chmod *);
 int broker_link_file(struct broker_channel *, const struct broker_link *,
     const char *name);
 /* 0, or -1 with errno. */

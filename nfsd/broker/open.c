@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "nfsd/broker/channel.h"
 #include "nfsd/roles/acl.h"
+#include "nfsd/roles/chmod.h"
 
 /* What each want may open and how. */
 static const struct {
@@ -113,14 +114,14 @@ open_again(const struct broker_source *s, int flags)
 					    open_found(s, flags);
 }
 
-/* Gives up CAP_DAC_OVERRIDE; keeps errno. */
+/* Gives up a capability; keeps errno. */
 static void
-end_override(void)
+give_up_right(int cap)
 {
 	int saved = errno;
 
-	if (cred_right(CAP_DAC_OVERRIDE, false) == -1)
-		fatal("broker: cannot drop CAP_DAC_OVERRIDE");
+	if (cred_right(cap, false) == -1)
+		fatal("broker: cannot drop capability %d", cap);
 	errno = saved;
 }
 
@@ -140,7 +141,7 @@ find_source(const struct broker_channel *c, struct broker_source *s)
 	if (table != NULL)
 		result = inode_table_open(table, &s->plain, &s->found);
 	if (override)
-		end_override();
+		give_up_right(CAP_DAC_OVERRIDE);
 	return result;
 }
 
@@ -240,7 +241,7 @@ open_anyway(const struct broker_source *s, int flags)
 		return -1;
 	}
 	fd = open_again(s, flags);
-	end_override();
+	give_up_right(CAP_DAC_OVERRIDE);
 	return fd;
 }
 
@@ -375,7 +376,7 @@ link_source(const struct broker_channel *c, const struct broker_source *file,
 	else
 		result = linkat(file->fd, "", dirfd, name, AT_EMPTY_PATH);
 	if (override)
-		end_override();
+		give_up_right(CAP_DAC_OVERRIDE);
 	return result;
 }
 
@@ -456,5 +457,51 @@ broker_sync_file(struct broker_channel *c, const struct broker_sync *q)
 		result = syncfs(s.export->mount);
 	close_keep_errno(fd);
 	close_source(&s);
+	return result;
+}
+
+/*
+ * Root may change any directory, and its set-group-ID bit stays although root is
+ * not in the group. Root gets these rights for this one call.
+ */
+static int
+chmod_as(const struct broker_channel *c, int fd, mode_t mode)
+{
+	static const int rights[] = { CAP_FOWNER, CAP_FSETID };
+	size_t i;
+	int result;
+
+	for (i = 0; is_root(c) && i < nitems(rights); i++)
+		(void)cred_right(rights[i], true);
+	result = chmod_fd(fd, mode, true);
+	for (i = 0; is_root(c) && i < nitems(rights); i++)
+		give_up_right(rights[i]);
+	return result;
+}
+
+/* Only of a directory: nothing else gets set-id bits here. */
+int
+broker_chmod_dir(struct broker_channel *c, const struct broker_chmod *q)
+{
+	struct broker_source dir = { .fd = -1,
+		.found = { .fd = -1, .dirfd = -1 } };
+	struct stat st;
+	int result = -1;
+
+	if (broker_check_handle(c, &q->dir.fh, &dir) == -1)
+		return -1;
+	if (!dir.export->writable) {
+		errno = EROFS;
+		return -1;
+	}
+	if (check_user(c, dir.export, &q->dir) == -1 ||
+	    act_as(c, &q->dir) == -1)
+		return -1;
+	if (open_source(c, &dir) == 0 && fstat(dir.fd, &st) == 0) {
+		errno = EPERM;
+		if (S_ISDIR(st.st_mode))
+			result = chmod_as(c, dir.fd, (mode_t)q->mode);
+	}
+	close_source(&dir);
 	return result;
 }

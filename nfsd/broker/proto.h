@@ -22,11 +22,13 @@ enum broker_type {
 	BROKER_SEAL,
 	BROKER_LINK,
 	BROKER_SYNC,
+	BROKER_CHMOD,
 	BROKER_QUESTIONS,
 	BROKER_OPENED = BROKER_QUESTIONS, /* answers, in the same order */
 	BROKER_SEALED,
 	BROKER_LINKED,
 	BROKER_SYNCED,
+	BROKER_CHMODED,
 	BROKER_TYPES
 };
 
@@ -103,11 +105,25 @@ struct broker_synced {
 	int32_t error;
 };
 
+/*
+ * The mode of a directory, set-id bits included, as the user in it. A worker's
+ * filter refuses those bits, because it cannot tell a directory from a file.
+ */
+struct broker_chmod {
+	struct broker_open dir; /* want is not looked at */
+	uint32_t mode;
+};
+
+struct broker_chmoded {
+	int32_t error;
+};
+
 union broker_answer {
 	struct broker_opened opened;
 	struct broker_sealed sealed;
 	struct broker_linked linked;
 	struct broker_synced synced;
+	struct broker_chmoded chmoded;
 };
 
 #define BROKER_QUESTION_MAX (sizeof(struct broker_seal) + BROKER_NAMES_MAX)

@@ -23,6 +23,9 @@
 #include "nfsd/nfsd.h"
 #include "process/role_exports.h"
 
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
 #define STACK	  (512 * 1024) /* the inode table keeps paths on it */
 #define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
 
@@ -31,6 +34,8 @@ static const struct sandbox_call calls[] = {
 	{ SYS_capget,            false, "rights for one question only" },
 	{ SYS_capset,            false, "the same, and back" },
 	{ SYS_faccessat2,        true,  "may the caller read it after all" },
+	{ SYS_fchmodat,          true,  "set-id bits of a directory before Linux 6.6" },
+	{ SYS_fchmodat2,         false, "set-id bits of a directory" },
 	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
 #ifdef SYS_fstat
 	{ SYS_fstat,             true,  "fstat of libc (newer glibc, musl)" },
@@ -60,6 +65,10 @@ static const struct sandbox_call calls[] = {
 static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
 static const int multi_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 	CAP_SETUID, CAP_SETGID };
+static const int root_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+	CAP_SETUID, CAP_SETGID, CAP_FOWNER, CAP_FSETID };
+/* Raised for one question at a time. */
+static const int lent_caps[] = { CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID };
 /* clang-format on */
 
 /* The capabilities of each mode; a plain user has none to keep. */
@@ -69,7 +78,7 @@ static const struct {
 } modes[] = {
 	[MODE_SQUASH] = { squash_caps, nitems(squash_caps) },
 	[MODE_MULTI] = { multi_caps, nitems(multi_caps) },
-	[MODE_ROOT] = { multi_caps, nitems(multi_caps) },
+	[MODE_ROOT] = { root_caps, nitems(root_caps) },
 };
 
 /* A channel that waits for a thread. */
@@ -255,6 +264,7 @@ nfsd_broker(struct role *role)
 	struct sandbox_policy policy;
 	struct sandbox box;
 	struct jail_view view;
+	size_t i;
 
 	b.role = role;
 	learn(&b);
@@ -265,7 +275,8 @@ nfsd_broker(struct role *role)
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);
 	sandbox_enter(&box);
-	(void)cred_right(CAP_DAC_OVERRIDE, false);
+	for (i = 0; i < nitems(lent_caps); i++)
+		(void)cred_right(lent_caps[i], false);
 	start_threads(&b);
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)

@@ -65,19 +65,29 @@ has_new_broker(const struct call_ctx *ctx)
 	    broker_client_wait(ctx->thread->broker, BROKER_MS);
 }
 
-int
-door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
-    bool *readable)
+/* The caller, for a question about this handle. */
+static struct broker_open
+as_caller(const struct door_thread *t, const struct fh *fh,
+    enum broker_want want)
 {
-	struct door_thread *t = ctx->thread;
 	struct broker_open q = { .fh = *fh,
 		.want = want,
 		.uid = t->cred.uid,
 		.gid = t->cred.gid,
 		.ngids = t->cred.ngids };
-	int fd;
 
 	memcpy(q.gids, t->cred.gids, t->cred.ngids * sizeof(q.gids[0]));
+	return q;
+}
+
+int
+door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
+    bool *readable)
+{
+	struct door_thread *t = ctx->thread;
+	struct broker_open q = as_caller(t, fh, want);
+	int fd;
+
 	fd = broker_client_open(t->broker, &q, readable);
 	if (fd == -1 && errno == EMFILE &&
 	    cache_evict(t->door->cache, DOOR_EVICT_AT_ONCE) > 0)
@@ -145,4 +155,18 @@ door_ask_data(struct call_ctx *ctx, const struct door_obj *obj,
 	}
 	cache_add_fd(cache, obj->entry, fd, slot, readable);
 	return cache_fd(cache, obj->entry, slot);
+}
+
+enum nfsstat
+door_chmod_dir(struct call_ctx *ctx, const struct door_obj *dir, mode_t mode)
+{
+	struct broker_client *broker = ctx->thread->broker;
+	struct broker_chmod q = { .dir = as_caller(ctx->thread, &dir->entry->fh,
+				      BROKER_PATH),
+		.mode = mode & 07777 };
+
+	if (broker_client_chmod(broker, &q) == 0 ||
+	    (has_new_broker(ctx) && broker_client_chmod(broker, &q) == 0))
+		return NFS_OK;
+	return door_status(ctx, errno);
 }

@@ -267,3 +267,19 @@ broker_client_link(struct broker_client *c, const struct broker_link *q,
 	    EPIPE;
 	return errno == 0 ? 0 : -1;
 }
+
+int
+broker_client_chmod(struct broker_client *c, const struct broker_chmod *q)
+{
+	struct ipc_message m = { .type = BROKER_CHMOD,
+		.data = (const uint8_t *)q,
+		.len = sizeof(*q) };
+	struct broker_reply reply;
+
+	if (ask(c, &m, &reply) == -1)
+		return -1;
+	errno = reply.len == sizeof(reply.answer.chmoded) ?
+	    reply.answer.chmoded.error :
+	    EPIPE;
+	return errno == 0 ? 0 : -1;
+}

@@ -57,6 +57,8 @@ void door_close(struct door_obj *);
 /* ask.c. openat(2) as the caller; evicts files if descriptors ran out. */
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
+/* ask.c. Sets the mode of a directory, with bits that the filter refuses. */
+enum nfsstat door_chmod_dir(struct call_ctx *, const struct door_obj *, mode_t);
 /*
  * latency.c. Called before an operation waits. On the event loop it defers the
  * call and returns true: the operation returns at once, with nothing changed.

@@ -14,6 +14,7 @@
 #include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_set.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/roles/chmod.h"
 
 void
 op_getattr(struct call_ctx *ctx, const struct call_args *args,
@@ -30,20 +31,22 @@ op_getattr(struct call_ctx *ctx, const struct call_args *args,
 
 /* Sets owner, mode and times (not the size) of the object. */
 static enum nfsstat
-apply(const struct call_ctx *ctx, const struct door_obj *obj,
+apply(struct call_ctx *ctx, const struct door_obj *obj,
     const struct nfs_sattr *s)
 {
-	bool directory = S_ISDIR(obj->st.st_mode);
+	enum nfsstat status = NFS_OK;
 
 	/* Owner before mode: a change of owner clears the set-id bits. */
 	if (ops_set_owner(obj->fd, s) == -1)
 		return nfs_status(errno);
+	if (s->set_uid || s->set_gid)
+		ctx->changed = true;
 	/* A symbolic link has no mode of its own, but clients send one. */
-	if (s->set_mode && !S_ISLNK(obj->st.st_mode) &&
-	    ops_set_mode(obj->fd, ops_mode(ctx, s->mode, directory),
-		directory) == -1)
-		return nfs_status(errno);
-	return ops_set_times(obj->fd, s) == -1 ? nfs_status(errno) : NFS_OK;
+	if (s->set_mode && !S_ISLNK(obj->st.st_mode))
+		status = ops_set_mode(ctx, obj, s->mode);
+	if (status == NFS_OK && ops_set_times(obj->fd, s) == -1)
+		status = nfs_status(errno);
+	return status;
 }
 
 /*
@@ -51,7 +54,8 @@ apply(const struct call_ctx *ctx, const struct door_obj *obj,
  * One that is not as this call set it belongs to another call and stays.
  */
 static void
-put_back(const struct door_obj *obj, const struct nfs_sattr *s)
+put_back(struct call_ctx *ctx, const struct door_obj *obj,
+    const struct nfs_sattr *s)
 {
 	const struct stat *was = &obj->st;
 	const struct nfs_sattr old = { .set_uid = true,
@@ -74,8 +78,10 @@ put_back(const struct door_obj *obj, const struct nfs_sattr *s)
 		(void)ops_set_owner(obj->fd, &old);
 	if (now.st_mode != was->st_mode &&
 	    (owner || (s->set_mode && ((now.st_mode ^ s->mode) & 0777) == 0)))
-		(void)ops_set_mode(obj->fd, was->st_mode & 07777,
-		    S_ISDIR(was->st_mode));
+		(void)ops_set_mode(ctx, obj,
+		    S_ISDIR(was->st_mode) || ctx->options->setid ?
+			was->st_mode :
+			was->st_mode & 01777);
 	if ((s->set_atime == NFS_CLIENT_TIME &&
 		!same_time(&now.st_atim, &was->st_atim) &&
 		same_time(&now.st_atim, &s->atime)) ||
@@ -129,7 +135,7 @@ change(struct call_ctx *ctx, const struct door_obj *obj,
 	if (status == NFS_OK && s->set_size)
 		status = set_size(obj, s);
 	if (status != NFS_OK)
-		put_back(obj, &first);
+		put_back(ctx, obj, &first);
 	return status;
 }
 
@@ -143,6 +149,9 @@ check_setattr(const struct call_ctx *ctx, const struct nfs_setattr *a,
 
 	if (a->sattr.fault != NFS_OK)
 		return a->sattr.fault;
+	if (!S_ISDIR(st->st_mode) && !S_ISLNK(st->st_mode) &&
+	    ops_refuses_setid(ctx, &a->sattr))
+		return NFSERR_PERM;
 	if (a->guard &&
 	    (nfs_seconds(&st->st_ctim) != nfs_seconds(&a->ctime) ||
 		st->st_ctim.tv_nsec != a->ctime.tv_nsec))
@@ -161,7 +170,7 @@ reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct door_obj *obj)
 	struct door_obj data;
 
 	if (!a->sattr.set_mode || a->sattr.set_size ||
-	    !S_ISREG(obj->st.st_mode) || ops_can_chmod_path())
+	    !S_ISREG(obj->st.st_mode) || chmod_takes_path())
 		return NFS_OK;
 	status = door_open(ctx, &a->object, DOOR_FILE | DOOR_READ | DOOR_MODIFY,
 	    &data);

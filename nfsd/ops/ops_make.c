@@ -41,13 +41,16 @@ check_make(const struct call_ctx *ctx, const struct nfs_make *a)
 	if (a->type == NFS_REG && a->sattr.set_size &&
 	    a->sattr.size > ctx->limits->size_max)
 		return NFSERR_FBIG;
+	if (a->type != NFS_DIR && a->type != NFS_LNK &&
+	    ops_refuses_setid(ctx, &a->sattr))
+		return NFSERR_PERM;
 	return NFS_OK;
 }
 
 static mode_t
-file_mode(const struct call_ctx *ctx, const struct nfs_sattr *s)
+make_mode(const struct nfs_sattr *s, mode_t otherwise)
 {
-	return s->set_mode ? ops_mode(ctx, s->mode, false) : FILE_MODE;
+	return s->set_mode ? s->mode & 07777 : otherwise;
 }
 
 /*
@@ -79,7 +82,7 @@ is_repeat(const struct nfs_make *a, const struct stat *st)
 
 /* Sets the attributes of a new file that open(2) has not set. */
 static enum nfsstat
-set_new(const struct call_ctx *ctx, int fd, const struct nfs_make *a)
+set_new(struct call_ctx *ctx, int fd, const struct nfs_make *a)
 {
 	struct door_obj made = { .fd = fd };
 	struct timespec t[2];
@@ -131,7 +134,7 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 
 	fd = door_openat(ctx, dir->fd, name,
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-	    file_mode(ctx, &a->sattr));
+	    make_mode(&a->sattr, FILE_MODE));
 	if (fd == -1)
 		return nfs_status(errno);
 	ctx->changed = true;
@@ -274,10 +277,9 @@ make_dir(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_make *a, struct call_res *res)
 {
 	const struct timespec started = clock_wall();
-	mode_t mode =
-	    a->sattr.set_mode ? ops_mode(ctx, a->sattr.mode, true) : DIR_MODE;
 
-	if (mkdirat(dir->fd, a->at.name.str, mode) == -1)
+	if (mkdirat(dir->fd, a->at.name.str, make_mode(&a->sattr, DIR_MODE)) ==
+	    -1)
 		return nfs_status(errno);
 	return finish_made(ctx, dir, a, &started, res);
 }
@@ -345,8 +347,8 @@ make_node(struct call_ctx *ctx, const struct door_obj *dir,
 			return NFSERR_INVAL;
 		device = makedev(a->rdev_major, a->rdev_minor);
 	}
-	if (mknodat(dir->fd, a->at.name.str, type | file_mode(ctx, &a->sattr),
-		device) == -1)
+	if (mknodat(dir->fd, a->at.name.str,
+		type | make_mode(&a->sattr, FILE_MODE), device) == -1)
 		return nfs_status(errno);
 	return finish_made(ctx, dir, a, &started, res);
 }

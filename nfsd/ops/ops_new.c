@@ -18,14 +18,13 @@
 #include "nfsd/door/identity.h"
 #include "nfsd/ops/ops_set.h"
 
-#define SET_ID	 (S_ISUID | S_ISGID)
 #define COARSE_S 2 /* step of the coarsest times of files */
 
 bool
 ops_needs_more(const struct nfs_sattr *s)
 {
 	return s->set_atime != NFS_KEEP_TIME || s->set_mtime != NFS_KEEP_TIME ||
-	    s->set_uid || s->set_gid || (s->set_mode && (s->mode & SET_ID));
+	    s->set_uid || s->set_gid || ops_is_setid(s);
 }
 
 /* Is a time of a file at or after started? Times may be of whole seconds. */
@@ -73,11 +72,11 @@ leave_owner(const struct call_ctx *ctx, const struct stat *st,
 }
 
 enum nfsstat
-ops_apply_new(const struct call_ctx *ctx, const struct door_obj *obj,
+ops_apply_new(struct call_ctx *ctx, const struct door_obj *obj,
     const struct nfs_sattr *s, const struct timespec *started)
 {
-	bool directory = S_ISDIR(obj->st.st_mode);
 	struct nfs_sattr rest = *s;
+	enum nfsstat status = NFS_OK;
 
 	if (started != NULL && door_is_root(ctx) &&
 	    !is_made_since(ctx, obj->fd, started))
@@ -86,10 +85,9 @@ ops_apply_new(const struct call_ctx *ctx, const struct door_obj *obj,
 	if (ops_set_owner(obj->fd, &rest) == -1)
 		return nfs_status(errno);
 	/* mkdir(2) ignores set-id bits, and a change of owner clears them. */
-	if (s->set_mode && (s->mode & SET_ID) != 0 &&
-	    !S_ISLNK(obj->st.st_mode) &&
-	    ops_set_mode(obj->fd, ops_mode(ctx, s->mode, directory),
-		directory) == -1)
-		return nfs_status(errno);
-	return ops_set_times(obj->fd, &rest) == -1 ? nfs_status(errno) : NFS_OK;
+	if (ops_is_setid(s) && !S_ISLNK(obj->st.st_mode))
+		status = ops_set_mode(ctx, obj, s->mode);
+	if (status == NFS_OK && ops_set_times(obj->fd, &rest) == -1)
+		status = nfs_status(errno);
+	return status;
 }

@@ -1,48 +1,44 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Sets one attribute of an object. The kernel decides what the caller may set.
- * One rule is added: only an unsquashed root sets set-id bits on files.
+ * One rule is added: a file gets set-id bits only if its export says setid.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "nfsd/door/identity.h"
+#include "exports/exports.h"
+#include "nfsd/door/door.h"
 #include "nfsd/ops/ops_set.h"
+#include "nfsd/roles/chmod.h"
 
-#ifndef SYS_fchmodat2
-#define SYS_fchmodat2 452
-#endif
+#define SET_ID (S_ISUID | S_ISGID)
 
-mode_t
-ops_mode(const struct call_ctx *ctx, uint32_t mode, bool directory)
+bool
+ops_is_setid(const struct nfs_sattr *s)
 {
-	if (!directory && !door_is_root(ctx))
-		mode &= ~(uint32_t)(S_ISUID | S_ISGID);
-	return mode & 07777;
+	return s->set_mode && (s->mode & SET_ID) != 0;
 }
 
 bool
-ops_can_chmod_path(void)
+ops_refuses_setid(const struct call_ctx *ctx, const struct nfs_sattr *s)
 {
-	static _Atomic int can = -1;
-
-	if (can == -1)
-		can = syscall(SYS_fchmodat2, -1, "", 0, AT_EMPTY_PATH) != -1 ||
-		    errno != ENOSYS;
-	return can == 1;
+	return ops_is_setid(s) && !ctx->options->setid;
 }
 
-int
-ops_set_mode(int fd, mode_t mode, bool directory)
+enum nfsstat
+ops_set_mode(struct call_ctx *ctx, const struct door_obj *obj, uint32_t mode)
 {
-	if (ops_can_chmod_path())
-		return (int)syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH);
-	return directory ? fchmodat(fd, ".", mode, 0) : fchmod(fd, mode);
+	bool directory = S_ISDIR(obj->st.st_mode);
+
+	if (directory && (mode & SET_ID) != 0)
+		return door_chmod_dir(ctx, obj, mode & 07777);
+	return chmod_fd(obj->fd, mode & 07777, directory) == -1 ?
+	    nfs_status(errno) :
+	    NFS_OK;
 }
 
 static struct timespec

@@ -6,8 +6,6 @@
 #ifndef OPS_SET_H
 #define OPS_SET_H
 
-#include <sys/types.h>
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -16,18 +14,14 @@
 
 struct door_obj;
 
-/*
- * ops_set.c. Returns the permission bits that a new mode may have. On files
- * other than directories, only an unsquashed root sets set-id bits.
- */
-mode_t ops_mode(const struct call_ctx *, uint32_t mode, bool directory);
-/*
- * Can the kernel change the mode of an O_PATH descriptor? Linux 6.6 and later
- * can. Before, ops_set_mode() needs a directory or a data descriptor.
- */
-bool ops_can_chmod_path(void);
-/* The functions below return 0, or -1 with errno. */
-int ops_set_mode(int fd, mode_t mode, bool directory);
+/* ops_set.c. Is the mode to have set-id bits? */
+bool ops_is_setid(const struct nfs_sattr *);
+/* And does the export permit none of files? The caller knows it is a file. */
+bool ops_refuses_setid(const struct call_ctx *, const struct nfs_sattr *);
+/* Before Linux 6.6, the object needs a data descriptor; see chmod.h. */
+enum nfsstat ops_set_mode(struct call_ctx *, const struct door_obj *,
+    uint32_t mode);
+/* These return 0, or -1 with errno. */
 int ops_set_times(int fd, const struct nfs_sattr *);
 int ops_set_owner(int fd, const struct nfs_sattr *);
 
@@ -38,7 +32,7 @@ bool ops_needs_more(const struct nfs_sattr *);
  * clock_wall() before it was made; NULL: the descriptor is from the call that
  * made it. NOENT: the object is another one.
  */
-enum nfsstat ops_apply_new(const struct call_ctx *, const struct door_obj *,
+enum nfsstat ops_apply_new(struct call_ctx *, const struct door_obj *,
     const struct nfs_sattr *, const struct timespec *started);
 
 #endif

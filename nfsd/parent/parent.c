@@ -315,10 +315,12 @@ choose_mode(struct parent *p)
 	s->uid = p->n->d.uid;
 	s->gid = p->n->d.gid;
 	s->mode = nfsd_mode(p->file.list, s->rootless, &s->uid, &s->gid);
-	if (s->mode == old.mode && s->uid == old.uid && s->gid == old.gid)
+	s->setid = nfsd_setid(p->file.list);
+	if (s->mode == old.mode && s->uid == old.uid && s->gid == old.gid &&
+	    s->setid == old.setid)
 		return false;
-	log_info("mode: %s (user %u)", nfsd_mode_name(s->mode, s->rootless),
-	    (unsigned int)s->uid);
+	log_info("mode: %s%s (user %u)", nfsd_mode_name(s->mode, s->rootless),
+	    s->setid ? ", set-id bits permitted" : "", (unsigned int)s->uid);
 	return true;
 }
 
@@ -467,7 +469,8 @@ nfsd_check(struct nfsd *n)
 	if (!config_load(&file, n->d.exports_file, offers(n), true))
 		return 1;
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
-	log_info("mode: %s", nfsd_mode_name(mode, geteuid() != 0));
+	log_info("mode: %s%s", nfsd_mode_name(mode, geteuid() != 0),
+	    nfsd_setid(file.list) ? ", set-id bits permitted" : "");
 	exports_file_clear(&file);
 	return parent_tls_check(n) ? 0 : 1;
 }

@@ -5,17 +5,20 @@
  * Runs in: nfsd worker.
  */
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <linux/capability.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "nfsd/worker/worker_policy.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
+#define SET_ID (S_ISUID | S_ISGID)
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
@@ -62,6 +65,18 @@ static const struct sandbox_choice choices[] = {
 	{ SYS_madvise, {{ 2, 0, MADV_NOHUGEPAGE }, SANDBOX_ALONE}, "the handle cache grows page by page" },
 };
 
+/*
+ * Unless an export permits set-id bits. A filter cannot tell a directory from a
+ * file, so the broker sets those bits of directories. mkdir(2) ignores them.
+ */
+static const struct sandbox_rule no_setid[] = {
+	{ SYS_fchmod,    1, SANDBOX_HAS, SET_ID, "no set-id program" },
+	{ SYS_fchmodat,  2, SANDBOX_HAS, SET_ID, "no set-id program" },
+	{ SYS_fchmodat2, 2, SANDBOX_HAS, SET_ID, "no set-id program" },
+	{ SYS_mknodat,   2, SANDBOX_HAS, SET_ID, "no set-id program" },
+	{ SYS_openat,    3, SANDBOX_HAS, SET_ID, "no set-id program" },
+};
+
 static const int multi_caps[] = { CAP_SETUID, CAP_SETGID };
 static const int root_caps[] = { CAP_SETUID, CAP_SETGID, CAP_CHOWN,
 	CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD };
@@ -77,11 +92,23 @@ static const struct {
 };
 /* clang-format on */
 
+static void
+add_rules(struct worker_policy *p, const struct sandbox_rule *rules, size_t n)
+{
+	struct sandbox_policy *policy = &p->policy;
+
+	if (n > nitems(p->rules) - policy->nrules)
+		fatalx("more than WORKER_RULES_MAX rules");
+	memcpy(p->rules + policy->nrules, rules, n * sizeof(*rules));
+	policy->nrules += n;
+	policy->rules = p->rules;
+}
+
 void
 worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
     const struct jail_view *view, const struct served_exports *x)
 {
-	struct sandbox_policy *policy = &p->policy;
+	struct sandbox_policy *policy = &p->policy, mode;
 	size_t i;
 
 	memset(policy, 0, sizeof(*policy));
@@ -92,7 +119,10 @@ worker_policy(struct worker_policy *p, const struct nfsd_setup *setup,
 	policy->nchoices = nitems(choices);
 	policy->serves = true;
 	policy->dies_with_parent = true;
-	nfsd_mode_rules(policy, setup->mode);
+	nfsd_mode_rules(&mode, setup->mode);
+	add_rules(p, mode.rules, mode.nrules);
+	if (!setup->setid)
+		add_rules(p, no_setid, nitems(no_setid));
 	policy->caps = modes[setup->mode].caps;
 	policy->ncaps = modes[setup->mode].ncaps;
 	policy->caps_follow_fsuid = modes[setup->mode].follow;

@@ -13,9 +13,12 @@
 #include "nfsd/nfsd.h"
 #include "nfsd/roles/served.h"
 
-/* A policy and the descriptors it points to. */
+#define WORKER_RULES_MAX 16
+
+/* A policy, and the rules and descriptors it points to. */
 struct worker_policy {
 	struct sandbox_policy policy;
+	struct sandbox_rule rules[WORKER_RULES_MAX];
 	int paths[EXPORTS_MAX + SUBMOUNTS_MAX]; /* served_exports has both */
 };
 

@@ -181,19 +181,24 @@ def chown(w):
     other.close()
 
 
-@case(80, "set-id bits: the kernel's rules, nothing for strangers",
+@case(80, "set-id bits of files are refused, and nothing is half done",
       remote=FILES)
 def set_id(w):
-    c = w.nfs3(uid=1001, gid=1001)
-    for mode in (0o4755, 0o2755, 0o6777, 0o7777, 0o177777):
-        reply = c.create(w.root(), "sid", mode=mode)
-        w.among(reply.status(), (OK, INVAL), oct(mode))
-        if reply.status() == OK:
-            st = os.stat(w.dir + "/rw/sid")
-            w.equal((st.st_uid, stat.S_IFMT(st.st_mode)),
-                    (1001, stat.S_IFREG), "owner and type")
+    path = w.dir + "/rw/sid"
+    for uid in (0, 1001):
+        c = w.nfs3(uid=uid, gid=uid)
+        for mode in (0o4755, 0o2755, 0o6777, 0o7777, 0o177777):
+            reply = c.create(w.root(), "sid", mode=mode)
+            w.equal(reply.status(), PERM, oct(mode))
+            w.true(not os.path.exists(path), "it was created")
+            fh = c.create(w.root(), "sid", mode=0o755).fh
+            w.equal(c.setattr(fh, mode=mode, size=5).status(), PERM,
+                    oct(mode))
+            st = os.stat(path)
+            w.equal((stat.S_IMODE(st.st_mode), st.st_size), (0o755, 0),
+                    "mode and size")
             c.remove(w.root(), "sid")
-    c.close()
+        c.close()
 
 
 @case(81, "device nodes are refused, pipes and sockets are not", remote=FILES)

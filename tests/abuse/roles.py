@@ -20,7 +20,8 @@ from servers import Server
 
 PIDFD_GETFD = 438
 ROLE_CHANNEL = 3  # common/process/role.h: to the parent
-BROKER_OPEN, BROKER_SEAL, BROKER_LINK = 0, 1, 2  # nfsd/broker/proto.h
+# nfsd/broker/proto.h
+BROKER_OPEN, BROKER_SEAL, BROKER_LINK, BROKER_CHMOD = 0, 1, 2, 4
 BROKER_BAD_MAX = 16  # nfsd/broker/broker.h
 OPEN_SIZE = 32 + 4 * 4 + 16 * 4
 
@@ -178,6 +179,12 @@ def broker_questions(w):
             w.true(got is None or (got[0] != 0 and got[1] == -1),
                    f"{data[:48].hex()}: {got}")
             s.settle()
+        # Set-id bits of a file, of another user's directory, and read-only.
+        for target in (fh, root, ro):
+            with broker_channel(s.role("nfsd", "worker")) as end:
+                got = ask(end, BROKER_CHMOD,
+                          question(target) + struct.pack("<I", 0o6755))
+            w.true(got is not None and got[0] != 0, f"chmod: {got}")
         s.before = s.snapshot()
     # A want is an index into a table of flags, not flags.
     for want in (4, os.O_CREAT, os.O_TRUNC | os.O_RDWR, 0xFFFFFFFF):
@@ -187,6 +194,8 @@ def broker_questions(w):
         BROKER_OPEN, question(fh, ngroups=17)))
     misbehave(w, broker_channel, lambda *_: frame(
         BROKER_OPEN, bytes(OPEN_SIZE - 1)))
+    misbehave(w, broker_channel, lambda root, _: frame(
+        BROKER_CHMOD, question(root) + struct.pack("<I", 0o10755)))
     misbehave(w, broker_channel, lambda root, _: frame(
         BROKER_SEAL, struct.pack("<IIII", 1, 0xFFFFFFFF, 0, 0) + root))
     for name in (b"../x\0", b"a/b\0", b"no end", b"\0"):

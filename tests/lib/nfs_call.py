@@ -18,6 +18,7 @@ or the next one that is free. NFS_PORT and MOUNT_PORT: the servers' ports.
     symlink FH NAME TEXT  readlink FH               mknod FH NAME TYPE
     list FH               names, READDIRPLUS        setattr FH MODE
     truncate FH SIZE      commit FH                 null
+    mknod_mode FH NAME TYPE MODE
 """
 import sys
 
@@ -57,6 +58,8 @@ COMMANDS = {
     "mkdir": lambda c, f, n, m: c.mkdir(h(f), n, int(m, 8)).fh.hex(),
     "symlink": lambda c, f, n, t: c.symlink(h(f), n, t).fh.hex(),
     "mknod": lambda c, f, n, k: c.mknod(h(f), n, int(k)).fh.hex(),
+    "mknod_mode": lambda c, f, n, k, m: c.mknod(
+        h(f), n, int(k), mode=int(m, 8)).fh.hex(),
     "remove": lambda c, f, n: c.remove(h(f), n) and "",
     "rmdir": lambda c, f, n: c.rmdir(h(f), n) and "",
     "rename": lambda c, f, n, g, m: c.rename(h(f), n, h(g), m) and "",

@@ -120,3 +120,20 @@ ask_for_closed(const struct owned *o)
 				return true;
 	return false;
 }
+
+/* The set-id bits of a file, which the broker sets only of a directory. */
+bool
+ask_for_setid(const struct owned *o)
+{
+	struct broker_chmod q = { .dir = { .uid = 1001, .gid = 1001 },
+		.mode = 06755 };
+	struct broker_chmoded answer;
+	int none = -1;
+
+	if (!name_file(o, "owned-program", &q.dir.fh) ||
+	    ask(o, BROKER_CHMOD, &q, sizeof(q), NULL, 0, &answer,
+		sizeof(answer), &none) != (ssize_t)sizeof(answer))
+		return false;
+	errno = answer.error;
+	return answer.error == 0;
+}

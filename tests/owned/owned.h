@@ -38,6 +38,16 @@ struct owned_try {
 /* Questions to nfsd's broker. */
 bool ask_for_readable(const struct owned *);
 bool ask_for_closed(const struct owned *);
+bool ask_for_setid(const struct owned *);
+
+/* setid.c. */
+bool setid_new(const struct owned *);
+bool setid_node(const struct owned *);
+bool setid_fchmod(const struct owned *);
+bool setid_fchmod_group(const struct owned *);
+bool setid_fchmodat(const struct owned *);
+bool setid_fchmodat2(const struct owned *);
+bool setid_wide(const struct owned *);
 
 extern const struct owned_try owned_tries[];
 extern const size_t owned_ntries;

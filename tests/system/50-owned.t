@@ -64,6 +64,13 @@ judge_broker() {
 	ok $? "$mode: the broker answers a compromised worker$without"
 }
 
+# A try that fails for another reason would seem to be refused by the filter.
+judge_setid() {
+	[ -n "$without" ] || return
+	is "$(grep -c $'^worker\tset-id program: .*\tALLOWED' "$T/results")" 7 \
+		"$mode: only the filter refuses a worker the seven set-id programs"
+}
+
 all_sealed() { [ "$(grep -c '^end' "$T/results")" -ge "$1" ]; }
 
 # owned NAME ROLES FLAG...: starts the daemon and waits for the tries of that
@@ -95,6 +102,8 @@ ln -s ../secret "$T/export/owned-relative"
 echo readable >"$T/export/owned-readable"
 echo closed >"$T/export/owned-closed"
 chmod 600 "$T/export/owned-closed"
+echo program >"$T/export/owned-program"
+chown 1001:1001 "$T/export/owned-program"
 export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
 export TERN_OWNED_EXPORT=7 # fsid= of the export
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
@@ -115,17 +124,20 @@ all_modes() {
 		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
 		owned nfsd 2 -p 2049 -w 1
 		judge_broker
+		judge_setid
 		stop nfsd
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw,fsid=7)"
 		owned nfsd 2 -p 2049 -w 1
 		judge_broker
+		judge_setid
 		stop nfsd
 		mode=nfsd-root
 		exports "$T/export *(rw,fsid=7,no_root_squash)"
 		owned nfsd 2 -p 2049 -w 1
 		judge_broker
+		judge_setid
 		stop nfsd
 	fi
 	stop portmapd
@@ -137,6 +149,7 @@ without=' without seccomp'
 all_modes
 
 is "$(cat "$T/secret")" sentinel "the file beside the export is unchanged"
+is "$(stat -c %a "$T/export/owned-program")" 644 'no file of another user became a set-id program'
 [ ! -e "$T/owned-made" ]
 ok $? "no file was made beside the export"
 done_testing

@@ -131,7 +131,7 @@ if [ -x "$O/nfsd/nfsd" ]; then
 	nfsd_mode squash 1001 $none 0000000000000006 \
 	    rw,all_squash,anonuid=1001,anongid=1001
 	nfsd_mode multi-user 903 00000000000000c0 00000000000000c6 rw
-	nfsd_mode root 903 00000000000000db 00000000000000c6 rw,no_root_squash
+	nfsd_mode root 903 00000000000000db 00000000000000de rw,no_root_squash
 fi
 
 # ---- a plain user ---------------------------------------------------------------

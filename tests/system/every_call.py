@@ -72,6 +72,7 @@ def version3(c, root, tag):
     c.access(d)
     c.lookup(d, "f")
     c.read(handle(c.lookup(root, "readable")), 0, 4096)
+    c.setattr(d, mode=0o2775)
     c.lookup(d, "..")
     c.lookup(d, ".")
     c.lookup(root, "..")

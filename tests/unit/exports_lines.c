@@ -222,6 +222,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(readsize=8192,writesize=4096)", "/x [* readsize=8192 writesize=4096]", "", "transfer sizes" },
 	{ "/x *(readsize=511)", NULL, "1:6: readsize \"511\" is not a number from 512 to 1048576", "a size too small" },
 	{ "/x *(writesize=1048577)", NULL, "1:6: writesize \"1048577\" is not a number from 512 to 1048576", "a size too large" },
+	{ "/x *(setid)", "/x [* setid]", "", "files may get set-id bits" },
 	{ "/x *(fileid32)", "/x [* fileid32]", "", "file numbers of 32 bits" },
 
 	/* Certificates. */

@@ -331,6 +331,14 @@ rpc_streams_secured(struct rpc_streams *s, uint64_t id, int fd,
 		close(fd);
 }
 
+const struct rpc_peer *
+rpc_streams_peer(struct rpc_streams *s, uint64_t id)
+{
+	const struct rpc_conn *c = rpc_conn_find(s, id);
+
+	return c == NULL ? NULL : &c->origin.peer;
+}
+
 bool
 rpc_streams_end_tls(struct rpc_streams *s, uint64_t id)
 {

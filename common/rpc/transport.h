@@ -91,6 +91,8 @@ void rpc_streams_set_tls(struct rpc_streams *, const struct rpc_tls_hooks *);
  */
 void rpc_streams_secured(struct rpc_streams *, uint64_t id, int fd,
     struct peer_identity *);
+/* Returns the peer of a connection; NULL if it has ended. */
+const struct rpc_peer *rpc_streams_peer(struct rpc_streams *, uint64_t id);
 /* Closes a connection that uses TLS or waits for it. False if there is none. */
 bool rpc_streams_end_tls(struct rpc_streams *, uint64_t id);
 /* Closes all of them, since what makes TLS has failed. */

@@ -404,6 +404,7 @@ prepare(struct parent *p)
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->n->d);
 	parent_stats_start(&p->stats, p->base, p->n);
+	p->stats.tls_ends = p->tls.ends;
 }
 
 static void

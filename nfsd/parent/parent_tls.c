@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,7 @@ parent_tls_reload(struct parent_tls *t)
 
 	if (!t->on)
 		return;
+	t->told[0] = '\0';
 	look(t->n, t->sent);
 	memcpy(t->seen, t->sent, sizeof(t->seen));
 	for (i = 0; i < t->n->setup.workers; i++)
@@ -244,6 +246,33 @@ all_loaded(const struct parent_tls *t)
 	return true;
 }
 
+/* A new end gets new warnings. */
+static void
+note_ends(struct parent_tls *t, const int64_t ends[NFSD_TLS_ENDS])
+{
+	size_t i;
+
+	for (i = 0; i < NFSD_TLS_ENDS; i++)
+		if (t->ends[i] != ends[i]) {
+			t->ends[i] = ends[i];
+			t->warned[i] = INT_MAX;
+		}
+}
+
+/* Every role finds the same mistake: one line is enough. */
+static void
+tell_mistake(struct parent_tls *t, bool has_old, const char *why)
+{
+	if (!t->serving)
+		fatalx("tls: %s", why);
+	if (strcmp(t->told, why) == 0)
+		return;
+	(void)strlcpy(t->told, why, sizeof(t->told));
+	log_warnx("tls: %s: %s", why,
+	    has_old ? "the files in use so far stay in use" :
+		      "TLS is not offered until this is corrected");
+}
+
 /* A role says if the files are in use. */
 static void
 on_loaded(void *arg, struct ipc_message *m)
@@ -258,21 +287,14 @@ on_loaded(void *arg, struct ipc_message *m)
 	in.why[sizeof(in.why) - 1] = '\0';
 	(void)log_text(why, sizeof(why), in.why, strlen(in.why));
 	if (in.why[0] == '\0') {
-		memcpy(t->ends, in.ends, sizeof(t->ends));
-		for (size_t e = 0; e < NFSD_TLS_ENDS; e++)
-			t->warned[e] = INT_MAX;
+		note_ends(t, in.ends);
 		if (!t->loaded[i]) {
 			t->loaded[i] = true;
 			parent_tls_connect(t, i);
 		}
 		t->serving = t->serving || all_loaded(t);
-	} else if (!t->serving)
-		fatalx("tls: %s", why);
-	else if (t->loaded[i])
-		log_warnx("tls: %s: the files in use so far stay in use", why);
-	else
-		log_warnx("tls: %s: TLS is not offered until this is corrected",
-		    why);
+	} else
+		tell_mistake(t, t->loaded[i], why);
 	t->changed(t->arg);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <sys/socket.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,30 @@
 #include "base/util.h"
 #include "nfsd/parent/stats_socket.h"
 #include "process/listen.h"
+
+/* Appends when the files of TLS end. */
+static size_t
+add_ends(const struct parent_stats *s, size_t len)
+{
+	static const char *const names[NFSD_TLS_ENDS] = { "certificate",
+		"client_ca", "crl" };
+	size_t i;
+	int n;
+
+	for (i = 0; s->tls_ends != NULL && i < NFSD_TLS_ENDS; i++) {
+		if (s->tls_ends[i] == 0)
+			continue;
+		n = snprintf(s->text + len, STATS_TEXT_MAX - len,
+		    "# HELP tern_nfsd_tls_%s_expires_seconds when it ends, in "
+		    "seconds since 1970\n"
+		    "# TYPE tern_nfsd_tls_%s_expires_seconds gauge\n"
+		    "tern_nfsd_tls_%s_expires_seconds %lld\n",
+		    names[i], names[i], names[i], (long long)s->tls_ends[i]);
+		if (n > 0 && (size_t)n < STATS_TEXT_MAX - len)
+			len += (size_t)n;
+	}
+	return len;
+}
 
 static void
 tell(evutil_socket_t fd, short what UNUSED, void *arg)
@@ -30,6 +55,7 @@ tell(evutil_socket_t fd, short what UNUSED, void *arg)
 		return;
 	(void)setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	len = stats_text(s->workers, s->n, s->text, STATS_TEXT_MAX);
+	len = add_ends(s, len);
 	if (send(peer, s->text, len, MSG_NOSIGNAL | MSG_DONTWAIT) == -1)
 		log_debug("statistics: a reader closed its connection");
 	close(peer);

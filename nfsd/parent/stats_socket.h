@@ -22,6 +22,7 @@ struct parent_stats {
 	int socket;
 	struct event *on_connect;
 	char *text;
+	const int64_t *tls_ends; /* of struct nfsd_tls_loaded; NULL: no TLS */
 };
 
 /*

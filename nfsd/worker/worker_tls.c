@@ -295,14 +295,16 @@ static void
 on_revoked(void *arg, struct ipc_message *m)
 {
 	struct worker_tls *t = arg;
+	const struct rpc_peer *peer;
 	struct tls_revoked in;
 
 	memcpy(&in, m->data, sizeof(in));
 	in.why[sizeof(in.why) - 1] = '\0';
-	if (rpc_streams_end_tls(t->streams, in.id))
-		log_warnx("tls: a connection is ended: its certificate is no "
-			  "longer good: %s",
-		    in.why);
+	peer = rpc_streams_peer(t->streams, in.id);
+	if (peer == NULL || peer->identity == NULL)
+		return;
+	log_failure(peer, peer->identity, "TLS connection ended", in.why);
+	(void)rpc_streams_end_tls(t->streams, in.id);
 }
 
 /* clang-format off */

@@ -57,7 +57,8 @@ class Secure(rpc.Stream):
             raise rpc.Closed from None
         if not data:
             self.incoming.write_eof()
-        self.incoming.write(data)
+        else:
+            self.incoming.write(data)
         return data
 
     def handshake(self):

@@ -5,9 +5,10 @@
 # with its reason. prove -v lists each try.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
+. "$top/tests/lib/ca.sh"
 private "$@"
 sanitized && skip_all "a sanitizer build has no filter"
-need python3 python3
+need python3 python3 openssl openssl
 
 owned=$(dirname "$(built owned)")/../owned
 [ -x "$owned/portmapd/portmapd" ] || skip_all "no programs in $owned (make check makes them)"
@@ -108,6 +109,8 @@ export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
 export TERN_OWNED_EXPORT=7 # fsid= of the export
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
 without=
+ca_new "$T/ca" && ca_server server IP:127.0.0.1 || bail "no certificates"
+tls=(-o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key")
 
 all_modes() {
 	mode=portmapd
@@ -122,20 +125,20 @@ all_modes() {
 		mode=nfsd-squash
 		export TERN_OWNED_SQUASHED=1002 # not the one user
 		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
-		owned nfsd 2 -p 2049 -w 1
+		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
 		stop nfsd
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw,fsid=7)"
-		owned nfsd 2 -p 2049 -w 1
+		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
 		stop nfsd
 		mode=nfsd-root
 		exports "$T/export *(rw,fsid=7,no_root_squash)"
-		owned nfsd 2 -p 2049 -w 1
+		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
 		stop nfsd

@@ -7,9 +7,10 @@
 # system tests under strace as well.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
+. "$top/tests/lib/ca.sh"
 private "$@"
 sanitized && skip_all "a sanitizer build has no filter"
-need strace strace python3 python3
+need strace strace python3 python3 openssl openssl
 need_daemons
 strace -D true 2>/dev/null || skip_all "strace may not trace here"
 
@@ -18,6 +19,8 @@ export START_SECONDS=60 NFS_TIMEOUT=60
 mkdir -p "$T/export/sub" "$T/later" "$T/traces"
 chmod 1777 "$T/export" "$T/later"
 echo readable >"$T/export/readable"
+ca_new "$T/ca" && ca_server server IP:127.0.0.1 && ca_client laptop.example.org ||
+    bail "no certificates"
 
 # wrap FOLDER: traces the daemons started from now on into that folder.
 wrap() {
@@ -52,8 +55,10 @@ clocks_compared() {
 # stops.
 all() {
 	if [ "$1" = novdso ]; then wrap_novdso; else wrap "$1"; fi
-	tern_start "$T/export *(insecure,$2)" -w 1 -t 2
+	tern_start "$T/export *(insecure,$2)" -w 1 -t 2 -o "tls-ca=$T/ca/ca.pem" \
+	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key"
 	python3 "$here/every_call.py" "$T/export" || diag "$1: calls failed"
+	"$here/tls_calls.py" "$T" works || diag "$1: TLS failed"
 	rpcinfo -T tcp 127.0.0.1 portmapper 2 >/dev/null
 	rpcinfo -T udp 127.0.0.1 portmapper 4 >/dev/null
 	printf '%s\n' "$T/later *(insecure,$2)" >>"$T/exports"

@@ -21,6 +21,7 @@ ROLES = {
     "mountd worker": ("mountd/worker/worker.c", True),
     "nfsd worker": ("nfsd/worker/worker_policy.c", True),
     "nfsd broker": ("nfsd/broker/role.c", False),
+    "nfsd tls": ("nfsd/tls/process.c", False),
 }
 ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")

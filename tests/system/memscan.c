@@ -4,6 +4,9 @@
  * (the file's bytes), "broker" and "worker" (the keys derived from it). A
  * compromised role can reveal all of its memory, so it must not hold keys that
  * it does not need.
+ *
+ * memscan PID HEX...: prints those that are in memory, in this order of bytes or
+ * the other: libraries keep large numbers in words of the machine.
  * Runs in: tests only, as root.
  */
 #include <err.h>
@@ -71,6 +74,45 @@ scan_all(const char *pid, struct pattern *p, size_t np)
 	close(mem);
 }
 
+#define HEX_MAX 64
+
+/* Reads hexadecimal digits; reversed: the last byte comes first. */
+static size_t
+unhex(uint8_t out[HEX_MAX], const char *text, bool reversed)
+{
+	size_t n = strlen(text) / 2, i;
+	unsigned int byte;
+
+	if (n == 0 || n > HEX_MAX)
+		errx(1, "%s: not a secret", text);
+	for (i = 0; i < n; i++) {
+		if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+			errx(1, "%s: not hexadecimal", text);
+		out[reversed ? n - 1 - i : i] = (uint8_t)byte;
+	}
+	return n;
+}
+
+static int
+scan_hex(const char *pid, char *texts[], int n)
+{
+	uint8_t bytes[2][HEX_MAX];
+	size_t len;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		len = unhex(bytes[0], texts[i], false);
+		(void)unhex(bytes[1], texts[i], true);
+		struct pattern p[] = { { texts[i], bytes[0], len, false },
+			{ texts[i], bytes[1], len, false } };
+
+		scan_all(pid, p, nitems(p));
+		if (p[0].found || p[1].found)
+			(void)puts(texts[i]);
+	}
+	return 0;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -79,8 +121,10 @@ main(int argc, char *argv[])
 	size_t i;
 	int fd;
 
-	if (argc != 3)
-		errx(1, "usage: memscan pid keyfile");
+	if (argc < 3)
+		errx(1, "usage: memscan pid keyfile | hex...");
+	if (strchr(argv[2], '/') == NULL)
+		return scan_hex(argv[1], argv + 2, argc - 2);
 	fd = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (fd == -1 || read(fd, key, sizeof(key)) != (ssize_t)sizeof(key))
 		err(1, "%s", argv[2]);

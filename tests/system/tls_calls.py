@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 """Calls inside and around TLS, for 70-tls.t.
 
-    tls_calls.py DIRECTORY all | works | off | killed PID
+    tls_calls.py DIRECTORY all | works | off | killed PID | serial | revoked |
+                 crowd
 
 DIRECTORY has ca/ and export/. all prints a status and what was tried, one line
 for each.
@@ -28,8 +29,8 @@ def null(c):
     return c.rpc(rpc.call(*NULL)).accept == 0
 
 
-def works():
-    with tls.connect(cert("laptop.example.org")) as c:
+def works(name="laptop.example.org"):
+    with tls.connect(cert(name)) as c:
         return null(c)
 
 
@@ -147,13 +148,41 @@ def around():
                 f"{name}: an ordinary answer"
 
 
+def serial():
+    """Prints the serial number of the server's certificate."""
+    ctx = tls.context(ca=f"{T}/ca/ca.pem")
+    with tls.connect(ctx) as c:
+        print(c.tls.getpeercert()["serialNumber"])
+    return True
+
+
+def revoked():
+    """Waits until the first of two connections is ended by the server."""
+    with tls.connect(cert("laptop.example.org")) as c, \
+            tls.connect(cert("other.example.org")) as other, \
+            tls.connect() as none:
+        if not (null(c) and null(other) and null(none)):
+            return False
+        print("open", flush=True)
+        return c.is_closed(60) and null(other) and null(none)
+
+
+def crowd():
+    """Clients that ask for TLS and then send nothing."""
+    silent = [tls.ask(source=("127.0.0.9", 0))[0] for _ in range(9)]
+    if not works("other.example.org"):
+        return False
+    return all(c.is_closed(30) for c in silent)
+
+
 def print_all():
     for good, what in checks():
         print(0 if good else 1, what, flush=True)
     return True
 
 
-WORDS = {"all": print_all, "works": works, "off": off, "killed": killed}
+WORDS = {"all": print_all, "works": works, "off": off, "killed": killed,
+         "serial": serial, "revoked": revoked, "crowd": crowd}
 
 
 def main(word, *rest):

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/util.h"
 #include "nfsd/broker/inode_table.h"
 
 #define NONE UINT32_MAX
@@ -125,6 +126,31 @@ free_place(struct inode_table *t)
 	return NONE;
 }
 
+/*
+ * Before place i is moved below parent. If i is known to be above parent, part
+ * of what is known is out of date: directories were moved meanwhile. The place
+ * just below i is then forgotten, so that paths never form a circle: it stands
+ * below the root with an empty name, where no file is found.
+ */
+static void
+cut_circle(struct inode_table *t, uint32_t i, uint32_t parent)
+{
+	struct place *p;
+
+	if (t->places[i].children == 0)
+		return;
+	for (; parent != ROOT && parent != i; parent = p->parent) {
+		p = &t->places[parent];
+		if (p->parent != i)
+			continue;
+		t->places[i].children--;
+		t->places[ROOT].children++;
+		p->parent = ROOT;
+		p->name[0] = '\0';
+		return;
+	}
+}
+
 /* With the lock held. Returns the index of the child or NONE. */
 static uint32_t
 note(struct inode_table *t, uint32_t parent, const char *name,
@@ -134,7 +160,7 @@ note(struct inode_table *t, uint32_t parent, const char *name,
 	struct place *p;
 	char *copy;
 
-	if (i == ROOT)
+	if (i == ROOT || i == parent) /* no directory lies in itself */
 		return i;
 	if (i != NONE && t->places[i].parent == parent &&
 	    strcmp(t->places[i].name, name) == 0)
@@ -142,6 +168,8 @@ note(struct inode_table *t, uint32_t parent, const char *name,
 	copy = strdup(name);
 	if (copy == NULL)
 		return NONE;
+	if (i != NONE)
+		cut_circle(t, i, parent);
 	t->places[parent]
 	    .children++; /* keeps free_place() from taking the parent */
 	if (i == NONE) {
@@ -237,16 +265,23 @@ inode_table_size(struct inode_table *t)
 	return n;
 }
 
+static int
+open_at(const struct inode_table *t, int dirfd, const char *name,
+    uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC };
+
+	how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+	    (t->crossmnt ? 0 : RESOLVE_NO_XDEV);
+	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+}
+
 /* Opens name in dirfd without leaving dirfd's tree or following anything. */
 static int
 open_beneath(const struct inode_table *t, int dirfd, const char *name,
     uint64_t flags)
 {
-	struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC };
-
-	how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-	    RESOLVE_NO_MAGICLINKS | (t->crossmnt ? 0 : RESOLVE_NO_XDEV);
-	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+	return open_at(t, dirfd, name, flags, RESOLVE_BENEATH);
 }
 
 /* Does this error mean that the file does not exist? */
@@ -277,7 +312,7 @@ open_place(struct inode_table *t, uint32_t i, struct inode_found *found)
 		if ((names[depth++] = strdup(t->places[i].name)) == NULL)
 			break;
 	pthread_mutex_unlock(&t->lock);
-	error = ENOMEM;
+	error = depth == INODE_DEPTH_MAX ? ENAMETOOLONG : ENOMEM;
 	found->fd = i != ROOT ? -1 : open_beneath(t, t->root, ".", O_PATH);
 	if (i == ROOT)
 		error = errno;
@@ -328,6 +363,8 @@ struct todo {
 	struct todo *above;
 	size_t refs;
 	struct fh_id id;
+	dev_t dev; /* once it was entered */
+	ino_t ino;
 	char name[];
 };
 
@@ -342,6 +379,8 @@ todo_new(struct todo *above, const struct fh_id *id, const char *name)
 	d->above = above;
 	d->refs = 1;
 	d->id = *id;
+	d->dev = 0;
+	d->ino = 0;
 	memcpy(d->name, name, strlen(name) + 1);
 	if (above != NULL)
 		above->refs++;
@@ -360,7 +399,7 @@ todo_put(struct todo *d)
 	}
 }
 
-/* Opens a directory of the walk for reading. */
+/* Opens a directory of the walk from the root. */
 static int
 todo_open(const struct inode_table *t, const struct todo *d)
 {
@@ -375,22 +414,104 @@ todo_open(const struct inode_table *t, const struct todo *d)
 		}
 		path[depth++] = d;
 	}
-	fd = open_beneath(t, t->root, ".", O_RDONLY | O_DIRECTORY);
+	fd = open_beneath(t, t->root, ".", O_PATH | O_DIRECTORY);
 	while (fd != -1 && depth > 0) {
 		below = open_beneath(t, fd, path[--depth]->name,
-		    O_RDONLY | O_DIRECTORY);
+		    O_PATH | O_DIRECTORY);
 		close(fd);
 		fd = below;
 	}
 	return fd;
 }
 
+/*
+ * A walk stands in one directory. It goes on to one below it, or climbs to one
+ * above and to another below that. So each directory is opened about twice,
+ * however deep it lies, and no more than two are open at a time.
+ */
 struct walk {
 	struct inode_table *table;
 	struct todo *stack;
+	struct todo *at; /* where it stands; NULL: nowhere */
+	int fd; /* of that; belongs to dir if there is one */
+	DIR *dir;
 	size_t seen;
 	bool complete;
 };
+
+/* Leaves the directory; stands in another one, or nowhere (NULL, -1). */
+static void
+stand(struct walk *w, struct todo *at, int fd, DIR *dir)
+{
+	if (at != NULL)
+		at->refs++;
+	todo_put(w->at);
+	if (w->dir != NULL)
+		closedir(w->dir);
+	else if (w->fd != -1)
+		close(w->fd);
+	w->at = at;
+	w->fd = fd;
+	w->dir = dir;
+}
+
+/*
+ * Opens what the directory lies in, if that is still the one it was found in. A
+ * directory that was moved leads elsewhere, perhaps out of the export.
+ */
+static int
+open_above(const struct walk *w)
+{
+	const struct todo *above = w->at->above;
+	struct stat st;
+	int fd;
+
+	fd = open_at(w->table, w->fd, "..", O_PATH | O_DIRECTORY, 0);
+	if (fd == -1 ||
+	    (fstat(fd, &st) == 0 && st.st_dev == above->dev &&
+		st.st_ino == above->ino))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Goes to a directory that is above, or is, the one where the walk stands. */
+static bool
+climb(struct walk *w, struct todo *to)
+{
+	int fd;
+
+	while (w->at != NULL && w->at != to) {
+		fd = open_above(w);
+		stand(w, fd == -1 ? NULL : w->at->above, fd, NULL);
+	}
+	if (w->at == NULL && (fd = todo_open(w->table, to)) != -1)
+		stand(w, to, fd, NULL);
+	return w->at != NULL;
+}
+
+/* Enters a directory, to read it. */
+static bool
+enter(struct walk *w, struct todo *d)
+{
+	bool top = d->above == NULL;
+	DIR *dir = NULL;
+	struct stat st;
+	int fd;
+
+	if (!top && !climb(w, d->above))
+		return false;
+	fd = open_beneath(w->table, top ? w->table->root : w->fd,
+	    top ? "." : d->name, O_RDONLY | O_DIRECTORY);
+	if (fd == -1 || fstat(fd, &st) == -1 || (dir = fdopendir(fd)) == NULL) {
+		close_keep_errno(fd);
+		return false;
+	}
+	d->dev = st.st_dev;
+	d->ino = st.st_ino;
+	stand(w, d, fd, dir);
+	return true;
+}
 
 /* Notes one entry and, for a directory, puts it on the stack. */
 static void
@@ -432,35 +553,29 @@ static void
 read_directory(struct walk *w, struct todo *dir)
 {
 	struct dirent *e;
-	DIR *d;
-	int fd;
 
-	fd = todo_open(w->table, dir);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL) {
-		if (fd != -1)
-			close(fd);
+	if (!enter(w, dir)) {
 		w->complete = w->complete && is_absence(errno);
 		return;
 	}
-	while (errno = 0, (e = readdir(d)) != NULL) {
+	while (errno = 0, (e = readdir(w->dir)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		if (++w->seen > INODE_WALK_MAX) {
 			w->complete = false;
 			break;
 		}
-		visit(w, dir, dirfd(d), e);
+		visit(w, dir, w->fd, e);
 	}
 	if (e == NULL && errno != 0) /* an error, not the end */
 		w->complete = false;
-	closedir(d);
 }
 
 /* Reads the whole export once; the lock is given up meanwhile. */
 static void
 walk(struct inode_table *t)
 {
-	struct walk w = { .table = t };
+	struct walk w = { .table = t, .fd = -1 };
 	struct fh_id root = t->places[ROOT].id;
 	uint64_t started = clock_ms(), took;
 	struct todo *dir;
@@ -475,6 +590,7 @@ walk(struct inode_table *t)
 			read_directory(&w, dir);
 		todo_put(dir);
 	}
+	stand(&w, NULL, -1, NULL);
 	took = clock_ms() - started;
 	if (w.seen > INODE_WALK_MAX && log_permit("walk cut", 0))
 		log_warnx("an export without kernel handles has more than %d "

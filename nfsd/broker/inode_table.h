@@ -6,8 +6,8 @@
  *
  * A place is only a hint. The opened file is compared with the identity in the
  * handle, so a reused inode number is not taken for the file that had it before.
- * Memory is bounded, a walk is bounded in entries, and a second walk waits for a
- * while. No lock is held during a system call on a file.
+ * Memory is bounded, a walk is bounded in entries and costs the same per
+ * directory at any depth, and a second walk waits for a while. No lock is held during a system call on a file.
  * Runs in: nfsd broker.
  */
 #ifndef BROKER_INODE_TABLE_H
@@ -51,8 +51,9 @@ struct inode_found {
 };
 /*
  * The file a handle (FH_INODE or FH_PLAYER) names. 0, or -1: ESTALE when it
- * does not exist in the export, EAGAIN when that can be told only later. The
- * caller closes both descriptors.
+ * does not exist in the export, EAGAIN when that can be told only later,
+ * ENAMETOOLONG when it lies deeper than INODE_DEPTH_MAX. The caller closes both
+ * descriptors.
  */
 int inode_table_open(struct inode_table *, const struct fh_plain *,
     struct inode_found *);

@@ -6,9 +6,12 @@
  * Runs in: tests.
  */
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,6 +213,120 @@ confined(void)
 	inode_table_free(t);
 }
 
+/* Notes what path leads to as name in the directory at dir. */
+static void
+notes(struct inode_table *t, const char *dir, const char *name,
+    const char *path)
+{
+	struct fh_plain plain = plain_of(dir);
+	int fd = openat(root, path, O_PATH | O_CLOEXEC);
+	struct fh_id id;
+
+	if (inode_table_identify(t, &plain, name, fd, &id) == -1)
+		diag("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* q leaves p, then p moves into it: each is known to lie in the other. */
+static void
+change_places(struct inode_table *t)
+{
+	mkdirat(root, "p", 0755);
+	mkdirat(root, "p/q", 0755);
+	notes(t, ".", "p", "p");
+	notes(t, "p", "q", "p/q");
+	renameat(root, "p/q", root, "q");
+	renameat(root, "p", root, "q/p");
+	notes(t, "q", "p", "q/p");
+}
+
+static void
+circles(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 1000);
+	struct fh_plain p, q;
+
+	change_places(t);
+	p = plain_of("q/p");
+	q = plain_of("q");
+	ok(finds(t, &p, "q/p") && finds(t, &q, "q"),
+	    "directories that changed places are found by a walk");
+	inode_table_free(t);
+	unlinkat(root, "q/p", AT_REMOVEDIR);
+	unlinkat(root, "q", AT_REMOVEDIR);
+
+	t = table(FH_BY_INODE, 4);
+	change_places(t);
+	unlinkat(root, "q/p", AT_REMOVEDIR);
+	unlinkat(root, "q", AT_REMOVEDIR);
+	notes(t, ".", "a", "a");
+	notes(t, "a", "b", "a/b");
+	notes(t, "a/b", "c", "a/b/c");
+	p = plain_of("a/b/c");
+	ok(finds(t, &p, "a/b/c"),
+	    "their places are free again when they are removed");
+	inode_table_free(t);
+}
+
+#define DEPTH 300
+
+static unsigned long opens;
+
+/* In place of the C library's: counts how the table opens files. */
+long
+syscall(long number, ...)
+{
+	void *found = dlsym(RTLD_NEXT, "syscall");
+	long (*real)(long, ...);
+	long a[4];
+	va_list ap;
+	size_t i;
+
+	memcpy(&real, &found, sizeof(real));
+	va_start(ap, number);
+	for (i = 0; i < nitems(a); i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	opens += number == SYS_openat2;
+	return real(number, a[0], a[1], a[2], a[3]);
+}
+
+/* A deep tree with a second directory on each level. */
+static void
+deep(void)
+{
+	struct inode_table *t = table(FH_BY_INODE, 10000);
+	char path[2 * DEPTH + 8] = "";
+	struct fh_plain bottom, side;
+	int i;
+
+	for (i = 0; i < DEPTH; i++) {
+		strlcat(path, "0/", sizeof(path));
+		mkdirat(root, path, 0755);
+		strlcat(path, "z", sizeof(path));
+		mkdirat(root, path, 0755);
+		if (i == 0)
+			side = plain_of(path);
+		path[strlen(path) - 1] = '\0';
+	}
+	bottom = plain_of(path);
+	opens = 0;
+	ok(finds(t, &bottom, path), "a directory %d levels deep is found",
+	    DEPTH);
+	/* The last step opens the whole path. */
+	cmp_ok(opens, "<", 2 * 2 * DEPTH + DEPTH + 20,
+	    "a walk opens each directory about twice, however deep it lies");
+	ok(finds(t, &side, "0/z"), "so is one beside the path");
+	for (i = DEPTH; i > 0; i--) {
+		strlcat(path, "z", sizeof(path));
+		unlinkat(root, path, AT_REMOVEDIR);
+		path[2 * i] = '\0';
+		unlinkat(root, path, AT_REMOVEDIR);
+		path[2 * i - 2] = '\0';
+	}
+	inode_table_free(t);
+}
+
 int
 main(void)
 {
@@ -228,5 +345,7 @@ main(void)
 	bounds();
 	by_name();
 	confined();
+	circles();
+	deep();
 	done_testing();
 }

@@ -6,7 +6,9 @@
 #include <sys/sysmacros.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <sodium.h>
 
@@ -16,6 +18,41 @@ enum nfsstat
 door_stat(struct door_obj *obj, struct stat *st)
 {
 	return fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
+}
+
+void
+door_from_statx(const struct statx *sx, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_dev = makedev(sx->stx_dev_major, sx->stx_dev_minor);
+	st->st_rdev = makedev(sx->stx_rdev_major, sx->stx_rdev_minor);
+	st->st_ino = sx->stx_ino;
+	st->st_mode = sx->stx_mode;
+	st->st_nlink = sx->stx_nlink;
+	st->st_uid = sx->stx_uid;
+	st->st_gid = sx->stx_gid;
+	st->st_size = (off_t)sx->stx_size;
+	st->st_blocks = (blkcnt_t)sx->stx_blocks;
+	st->st_blksize = (blksize_t)sx->stx_blksize;
+	st->st_atim.tv_sec = sx->stx_atime.tv_sec;
+	st->st_atim.tv_nsec = sx->stx_atime.tv_nsec;
+	st->st_mtim.tv_sec = sx->stx_mtime.tv_sec;
+	st->st_mtim.tv_nsec = sx->stx_mtime.tv_nsec;
+	st->st_ctim.tv_sec = sx->stx_ctime.tv_sec;
+	st->st_ctim.tv_nsec = sx->stx_ctime.tv_nsec;
+}
+
+int
+door_stat_to_write(int fd, struct stat *st, bool *fixed)
+{
+	struct statx sx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &sx) == -1)
+		return -1;
+	door_from_statx(&sx, st);
+	*fixed = (sx.stx_attributes &
+		     (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0;
+	return 0;
 }
 
 static enum nfs_ftype

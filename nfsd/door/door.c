@@ -117,6 +117,26 @@ check_type(mode_t type, unsigned int want)
 	return NFS_OK;
 }
 
+/*
+ * The attributes. A descriptor to write is as old as the rights it was opened
+ * with. The mode is looked at in the next step. What else open(2) looks at is
+ * looked at here, for each call, since every write changes the ctime.
+ */
+static enum nfsstat
+look(unsigned int want, struct door_obj *obj)
+{
+	bool fixed = false;
+	int result;
+
+	if ((want & DOOR_WRITE) == 0)
+		result = fstat(obj->fd, &obj->st);
+	else
+		result = door_stat_to_write(obj->fd, &obj->st, &fixed);
+	if (result == -1)
+		return nfs_status(errno);
+	return fixed ? NFSERR_PERM : NFS_OK;
+}
+
 /* Step 4: the entry, its type, its attributes. */
 static enum nfsstat
 look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
@@ -131,8 +151,9 @@ look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status != NFS_OK)
 		return status;
 	obj->fd = obj->entry->fd;
-	if (fstat(obj->fd, &obj->st) == -1)
-		return nfs_status(errno);
+	status = look(want, obj);
+	if (status != NFS_OK)
+		return status;
 	/* Before the first entry is read. */
 	obj->settled =
 	    (want & DOOR_LIST) != 0 && door_settled(&obj->st.st_ctim);

@@ -7,8 +7,6 @@
  * export that this client may use.
  * Runs in: nfsd worker (event loop and file threads).
  */
-#include <sys/sysmacros.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,23 +50,7 @@ dir_ref(const struct door_obj *dir)
 static void
 from_statx(const struct statx *sx, struct stat *st, struct more *more)
 {
-	memset(st, 0, sizeof(*st));
-	st->st_dev = makedev(sx->stx_dev_major, sx->stx_dev_minor);
-	st->st_rdev = makedev(sx->stx_rdev_major, sx->stx_rdev_minor);
-	st->st_ino = sx->stx_ino;
-	st->st_mode = sx->stx_mode;
-	st->st_nlink = sx->stx_nlink;
-	st->st_uid = sx->stx_uid;
-	st->st_gid = sx->stx_gid;
-	st->st_size = (off_t)sx->stx_size;
-	st->st_blocks = (blkcnt_t)sx->stx_blocks;
-	st->st_blksize = (blksize_t)sx->stx_blksize;
-	st->st_atim.tv_sec = sx->stx_atime.tv_sec;
-	st->st_atim.tv_nsec = sx->stx_atime.tv_nsec;
-	st->st_mtim.tv_sec = sx->stx_mtime.tv_sec;
-	st->st_mtim.tv_nsec = sx->stx_mtime.tv_nsec;
-	st->st_ctim.tv_sec = sx->stx_ctime.tv_sec;
-	st->st_ctim.tv_nsec = sx->stx_ctime.tv_nsec;
+	door_from_statx(sx, st);
 	more->has_btime = (sx->stx_mask & STATX_BTIME) != 0;
 	more->btime.tv_sec = sx->stx_btime.tv_sec;
 	more->btime.tv_nsec = sx->stx_btime.tv_nsec;

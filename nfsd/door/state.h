@@ -98,6 +98,14 @@ const struct export_client *door_client(struct door_thread *,
 void door_refuse(struct call_ctx *, const struct served_export *, bool utf16,
     enum door_refusal);
 
+/* attr.c. The attributes that statx(2) tells. */
+void door_from_statx(const struct statx *, struct stat *);
+/*
+ * fstat(2) of a file that will be written. fixed: it is immutable or append-only
+ * (chattr +i, +a), so that open(2) would refuse.
+ */
+int door_stat_to_write(int fd, struct stat *, bool *fixed);
+
 /* identity.c. Squashes the caller; the thread acts as the result. */
 int door_act_as_caller(struct call_ctx *, const struct export_options *);
 

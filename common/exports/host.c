@@ -287,11 +287,12 @@ parse_cert(struct exports_parser *p, struct exports_host *h, const char *text,
 	}
 	h->cert = CERT_NAME;
 	if (*name != '\0' && strlen(name) < PEER_TEXT &&
-	    strpbrk(name, "*?[:") == NULL)
+	    strpbrk(name, " *?[:") == NULL)
 		return true;
 	exports_error(p, at,
 	    "client \"%s\": write cert:NAME with a whole DNS name or common "
-	    "name, cert:sha256:HEX, or cert:* for every certificate",
+	    "name without blanks, cert:sha256:HEX, or cert:* for every "
+	    "certificate",
 	    text);
 	return false;
 }

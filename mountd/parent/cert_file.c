@@ -2,8 +2,8 @@
 /*
  * Reads the names of a certificate, for "mountd -n -x". A certificate is a tree
  * of fields, each with a tag, a length and a body (DER). This walks down to the
- * common names of the subject and to the DNS names, and skips all else. The tls
- * role of nfsd reads certificates with OpenSSL, which mountd does not link.
+ * common name of the subject and to the DNS names, and skips all else. The tls
+ * role of nfsd reads the same names with OpenSSL, which mountd does not link.
  * Runs in: mountd -n -x.
  */
 #include <errno.h>
@@ -78,7 +78,19 @@ der_is(const struct der *d, const uint8_t *bytes, size_t len)
 	return d->left == len && memcmp(d->at, bytes, len) == 0;
 }
 
-/* Adds a name; one with a zero byte in it could pose as another. */
+/* Is this text, without control characters, blanks and zeros? */
+static bool
+is_clean(const struct der *name)
+{
+	size_t i;
+
+	for (i = 0; i < name->left; i++) {
+		if (name->at[i] <= ' ' || name->at[i] == 0x7f)
+			return false;
+	}
+	return name->left > 0;
+}
+
 static void
 add_name(struct peer_identity *id, const struct der *name)
 {
@@ -87,15 +99,14 @@ add_name(struct peer_identity *id, const struct der *name)
 
 	for (i = 0; i < id->nnames; i++)
 		used += strlen(id->names + used) + 1;
-	if (name->left == 0 || name->left >= sizeof(id->names) - used ||
-	    memchr(name->at, 0, name->left) != NULL)
+	if (!is_clean(name) || name->left >= sizeof(id->names) - used)
 		return;
 	memcpy(id->names + used, name->at, name->left);
 	id->names[used + name->left] = '\0';
 	id->nnames++;
 }
 
-/* The subject: a sequence of sets of { type, value }. */
+/* The subject: a sequence of sets of { type, value }. The first name counts. */
 static void
 read_subject(struct peer_identity *id, struct der subject)
 {
@@ -107,8 +118,10 @@ read_subject(struct peer_identity *id, struct der subject)
 			if (der_expect(&pair, TAG_OID, &type) &&
 			    der_next(&pair, &tag, &value) &&
 			    der_is(&type, oid_common_name,
-				sizeof(oid_common_name)))
+				sizeof(oid_common_name))) {
 				add_name(id, &value);
+				return;
+			}
 		}
 	}
 }
@@ -225,5 +238,5 @@ cert_identity(struct peer_identity *id, const char *value)
 		    NULL :
 		    "a fingerprint has 64 hexadecimal digits";
 	add_name(id, &name);
-	return id->nnames == 1 ? NULL : "too long";
+	return id->nnames == 1 ? NULL : "not a name: too long, or with blanks";
 }

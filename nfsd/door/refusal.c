@@ -74,9 +74,13 @@ door_refuse(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 		peer_security(peer->identity) != PEER_MTLS &&
 		exports_client_cert(e->conf, names) != NULL))
 		ctx->call->deny = AUTH_TOOWEAK;
+	/* Operations open an object again to send its attributes. */
+	if (ctx->refused)
+		return;
+	ctx->refused = true;
 	if (!log_permit("export refused",
 		addr_hash(&peer->from) ^ peer_key(peer->identity) ^
-		    ((uint64_t)why << 16 | e->id)))
+		    ((uint64_t)peer->kind << 24 | (uint64_t)why << 16 | e->id)))
 		return;
 	show_peer(who, peer);
 	show_demand(demand, ctx, e, names, why);

@@ -49,9 +49,11 @@ struct parent {
 
 /* What the exports may demand of a connection. */
 static enum peer_security
-offers(const struct nfsd *n UNUSED)
+offers(const struct nfsd *n)
 {
-	return PEER_PLAIN;
+	if (n->tls_cert == NULL)
+		return PEER_PLAIN;
+	return n->tls_ca == NULL ? PEER_TLS : PEER_MTLS;
 }
 
 static void

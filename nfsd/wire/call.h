@@ -177,6 +177,7 @@ struct call_ctx {
 	uint32_t uid, gid;
 	/* The object was made: an error afterwards does not undo that. */
 	bool changed;
+	bool refused; /* an export was refused, and the log knows why */
 };
 
 #endif

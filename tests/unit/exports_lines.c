@@ -227,7 +227,7 @@ const struct exports_line exports_lines[] = {
 
 	/* Certificates. */
 	{ "/x cert:laptop.example.org(rw)", "/x [cert:laptop.example.org rw]", "", "a certificate by name" },
-	{ "/x cert:\"The laptop\"", "/x [cert:The laptop]", "", "a name with a blank" },
+	{ "/x \"cert:The laptop\"", NULL, "1:5: client \"cert:The laptop\": write cert:NAME with a whole DNS name or common name without blanks, cert:sha256:HEX, or cert:* for every certificate", "a name with a blank, which nfsd never accepts" },
 	{ "/x cert:*", "/x [cert:*]", "", "every certificate" },
 	{ "/x cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0(rw)", "/x [cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0 rw]", "", "a certificate by fingerprint" },
 	{ "/x cert:sha256:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0", "/x [cert:sha256:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0]", "", "the form of openssl" },
@@ -237,9 +237,9 @@ const struct exports_line exports_lines[] = {
 	{ "/x cert:sha256:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0 cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0", "/x [cert:sha256:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0:F0]", "1:112: warning: \"cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0\" is listed twice (also in line 1)", "one certificate in two forms" },
 	{ "/x cert:sha256:F0", NULL, "1:4: client \"cert:sha256:F0\": a fingerprint has 64 hexadecimal digits (openssl x509 -noout -fingerprint -sha256 -in FILE)", "half a fingerprint" },
 	{ "/x cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f", NULL, "1:4: client \"cert:sha256:f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f\": a fingerprint has 64 hexadecimal digits (openssl x509 -noout -fingerprint -sha256 -in FILE)", "a digit too many" },
-	{ "/x cert:", NULL, "1:4: client \"cert:\": write cert:NAME with a whole DNS name or common name, cert:sha256:HEX, or cert:* for every certificate", "no name" },
-	{ "/x cert:*.example.org", NULL, "1:4: client \"cert:*.example.org\": write cert:NAME with a whole DNS name or common name, cert:sha256:HEX, or cert:* for every certificate", "a wildcard" },
-	{ "/x cert:sha1:F0", NULL, "1:4: client \"cert:sha1:F0\": write cert:NAME with a whole DNS name or common name, cert:sha256:HEX, or cert:* for every certificate", "another hash" },
+	{ "/x cert:", NULL, "1:4: client \"cert:\": write cert:NAME with a whole DNS name or common name without blanks, cert:sha256:HEX, or cert:* for every certificate", "no name" },
+	{ "/x cert:*.example.org", NULL, "1:4: client \"cert:*.example.org\": write cert:NAME with a whole DNS name or common name without blanks, cert:sha256:HEX, or cert:* for every certificate", "a wildcard" },
+	{ "/x cert:sha1:F0", NULL, "1:4: client \"cert:sha1:F0\": write cert:NAME with a whole DNS name or common name without blanks, cert:sha256:HEX, or cert:* for every certificate", "another hash" },
 	{ "/x cert:a(alias=/C/)", NULL, "1:4: \"cert:a\": a client that is known by certificate has no alias, since mountd sees no certificate", "an alias for a certificate" },
 
 	/* Several clients, several lines. */

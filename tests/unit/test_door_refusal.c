@@ -46,6 +46,7 @@ tries(struct door_call *c, enum peer peer)
 	c->peer.identity = identities[peer];
 	c->peer.kind = peer == UDP ? RPC_UDP : RPC_TCP;
 	c->call.deny = AUTH_OK;
+	c->ctx.refused = false;
 	status = door_call_try(c, DOOR_MODIFY);
 	if (c->call.deny == AUTH_TOOWEAK)
 		return status == NFSERR_ACCES ? 'T' : '?';

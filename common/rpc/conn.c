@@ -20,6 +20,7 @@
 
 #define CONN_SHORT    4096 /* bytes read per wake-up when memory is short */
 #define CONN_RECORDS  128 /* records served per wake-up */
+#define CONN_MS	      4 /* time per wake-up; a tick of the coarse clock */
 #define CONN_BYTES    (1024 * 1024) /* reply bytes per wake-up */
 #define CONN_PAUSE    2000 /* microseconds, when a connection must wait */
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
@@ -386,7 +387,8 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 
 /* Has c used its share of this turn? */
 static bool
-is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
+is_enough(struct rpc_conn *c, unsigned int records, uint64_t since,
+    size_t *bytes)
 {
 	struct rpc_streams *s = c->tcp->streams;
 
@@ -396,7 +398,8 @@ is_enough(struct rpc_conn *c, unsigned int records, size_t *bytes)
 	}
 	/* Serve at least one: a complete record may be waiting. */
 	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||
-	    (records > 0 && is_blocked(c));
+	    (records > 0 &&
+		(is_blocked(c) || clock_coarse_ms() - since >= CONN_MS));
 }
 
 void
@@ -419,6 +422,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 	struct rpc_streams *s = c->tcp->streams;
 	enum rpc_record_state state;
 	const uint8_t *msg;
+	uint64_t since = clock_coarse_ms();
 	size_t msglen, bytes;
 	unsigned int records;
 
@@ -427,7 +431,7 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 	if (s->late != NULL)
 		conn_flush(s->late);
 	for (records = 0; !c->dead; records++) {
-		if (is_enough(c, records, &bytes)) {
+		if (is_enough(c, records, since, &bytes)) {
 			hold(c, NULL, 0, data, len);
 			break;
 		}

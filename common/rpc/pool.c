@@ -28,11 +28,11 @@
 
 STAILQ_HEAD(job_list, rpc_job);
 
-/* The jobs of one queue number that run in turn, or those that do not. */
+/* The jobs of one queue number and turn. */
 struct rpc_queue {
 	TAILQ_ENTRY(rpc_queue) entry; /* when jobs wait */
 	unsigned int number;
-	bool in_turn;
+	unsigned int turn;
 	size_t jobs; /* not yet done; 0: the queue is not in use */
 	size_t bytes; /* of them */
 	size_t nwaiting;
@@ -79,14 +79,14 @@ is_fair(size_t has, size_t more, size_t left)
  * else one that it must share.
  */
 static struct rpc_queue *
-find_queue(struct rpc_pool *p, unsigned int number, bool in_turn)
+find_queue(struct rpc_pool *p, unsigned int number, unsigned int turn)
 {
-	unsigned int i, first = number * 2 + in_turn;
+	unsigned int i, first = number * 4 + turn;
 	struct rpc_queue *q, *unused = NULL;
 
 	for (i = 0; i < QUEUES; i++) {
 		q = &p->queues[(first + i) % QUEUES];
-		if (q->jobs > 0 && q->number == number && q->in_turn == in_turn)
+		if (q->jobs > 0 && q->number == number && q->turn == turn)
 			return q;
 		if (q->jobs == 0 && unused == NULL)
 			unused = q;
@@ -94,7 +94,7 @@ find_queue(struct rpc_pool *p, unsigned int number, bool in_turn)
 	if (unused == NULL)
 		return &p->queues[first % QUEUES];
 	unused->number = number;
-	unused->in_turn = in_turn;
+	unused->turn = turn;
 	return unused;
 }
 
@@ -102,7 +102,7 @@ find_queue(struct rpc_pool *p, unsigned int number, bool in_turn)
 static bool
 is_ready(const struct rpc_pool *p, const struct rpc_queue *q)
 {
-	if (q->in_turn)
+	if (q->turn != 0)
 		return q->running == 0;
 	return p->closing || is_fair(q->running, 1, p->nthreads - p->running);
 }
@@ -135,7 +135,7 @@ take_jobs(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 		STAILQ_INSERT_TAIL(jobs, job, entry);
 		q->nwaiting--;
 		p->nwaiting--;
-	} while (q->in_turn && q->nwaiting > 0);
+	} while (q->turn != 0 && q->nwaiting > 0);
 	if (q->nwaiting > 0)
 		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
 	q->running++;
@@ -345,13 +345,13 @@ has_room(const struct rpc_pool *p, const struct rpc_queue *q, size_t size)
 }
 
 bool
-rpc_pool_has_room(struct rpc_pool *p, unsigned int queue, bool in_turn,
+rpc_pool_has_room(struct rpc_pool *p, unsigned int queue, unsigned int turn,
     size_t size)
 {
 	bool room;
 
 	pthread_mutex_lock(&p->lock);
-	room = has_room(p, find_queue(p, queue, in_turn), size);
+	room = has_room(p, find_queue(p, queue, turn), size);
 	pthread_mutex_unlock(&p->lock);
 	return room;
 }
@@ -363,7 +363,7 @@ rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 	bool room, wake;
 
 	pthread_mutex_lock(&p->lock);
-	q = find_queue(p, job->queue, job->in_turn);
+	q = find_queue(p, job->queue, job->turn);
 	room = has_room(p, q, job->size);
 	wake = room && p->idle > 0;
 	if (room) {
@@ -377,7 +377,7 @@ rpc_pool_submit(struct rpc_pool *p, struct rpc_job *job)
 		p->nwaiting++;
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (wake && job->in_turn)
+	if (wake && job->turn != 0)
 		event_active(p->kick, EV_TIMEOUT, 0);
 	else if (wake)
 		pthread_cond_signal(&p->work);

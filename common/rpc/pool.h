@@ -8,8 +8,8 @@
  * One queue gets at most three quarters of each, and the next one three quarters
  * of what is left. A transport that finds no room must stop reading.
  *
- * A job in turn runs after those before it in its queue, on one thread. That is
- * for short work which can wait, but seldom does.
+ * A job in turn runs after those before it that have the same queue and turn, on
+ * one thread. That is for short work which can wait, but seldom does.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_POOL_H
@@ -35,7 +35,7 @@ struct rpc_job {
 	void (*run)(struct rpc_job *, unsigned int thread); /* file thread */
 	void (*done)(struct rpc_job *); /* event loop, after run */
 	unsigned int queue; /* number of its queue */
-	bool in_turn; /* one at a time */
+	unsigned int turn; /* 0: side by side with the others */
 	size_t size; /* bytes of memory that it holds until it is done */
 	struct rpc_queue *in; /* the pool's */
 };
@@ -50,7 +50,7 @@ struct rpc_pool *rpc_pool_new(struct event_base *, unsigned int threads,
  * Would rpc_pool_submit() accept such a job? Asked before a call is copied.
  * Event loop only.
  */
-bool rpc_pool_has_room(struct rpc_pool *, unsigned int queue, bool in_turn,
+bool rpc_pool_has_room(struct rpc_pool *, unsigned int queue, unsigned int turn,
     size_t size);
 /*
  * Queues a job. Returns false if queue_max jobs are waiting, or if its queue has

@@ -114,7 +114,7 @@ struct rpc_call {
 	 */
 	bool may_block;
 	bool deferred;
-	bool in_turn; /* if deferred: see rpc/pool.h */
+	unsigned int turn; /* if deferred: see rpc/pool.h */
 	unsigned int queue; /* the same */
 	/*
 	 * An operation that refuses the call sets the status here. RPC_SUCCESS,

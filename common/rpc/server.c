@@ -341,7 +341,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 
 	structs = lay_out(&s->hooks, NULL, NULL);
 	size = sizeof(*d) + structs + args->left;
-	if (!rpc_pool_has_room(s->pool, w->call.queue, w->call.in_turn, size))
+	if (!rpc_pool_has_room(s->pool, w->call.queue, w->call.turn, size))
 		return RPC_BUSY;
 	d = malloc(size);
 	if (d == NULL)
@@ -350,7 +350,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	d->job.run = deferred_run;
 	d->job.done = deferred_done;
 	d->job.queue = w->call.queue;
-	d->job.in_turn = w->call.in_turn;
+	d->job.turn = w->call.turn;
 	d->job.size = size;
 	d->server = s;
 	d->origin = *origin;
@@ -417,7 +417,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.started_ns = clock_ns();
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = false;
-	w->call.in_turn = false;
+	w->call.turn = 0;
 	w->call.queue = 0;
 	w->call.thread = 0;
 	w->begun = false;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "nfsd/door/ask.h"
 
@@ -32,6 +33,8 @@ door_status(struct call_ctx *ctx, int error)
 	switch (error) {
 	case BROKER_FORGED:
 		return NFSERR_BADHANDLE;
+	case EINPROGRESS: /* not asked: a file thread will */
+		return NFS_DEFERRED;
 	case EPIPE: /* no broker: a file thread waits for it */
 		if (door_must_defer(ctx))
 			return NFS_DEFERRED;
@@ -55,6 +58,16 @@ door_openat(const struct call_ctx *ctx, int dirfd, const char *name, int flags,
 	    cache_evict(ctx->thread->door->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = openat(dirfd, name, flags, mode);
 	return fd;
+}
+
+/* The event loop does not wait for answers. */
+static bool
+is_left_to_thread(struct call_ctx *ctx)
+{
+	if (!door_must_defer_question(ctx))
+		return false;
+	errno = EINPROGRESS;
+	return true;
 }
 
 /* After a question failed: is there a new broker to ask again? */
@@ -86,12 +99,16 @@ door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 {
 	struct door_thread *t = ctx->thread;
 	struct broker_open q = as_caller(t, fh, want);
+	uint64_t asked = clock_ns();
 	int fd;
 
+	if (is_left_to_thread(ctx))
+		return -1;
 	fd = broker_client_open(t->broker, &q, readable);
 	if (fd == -1 && errno == EMFILE &&
 	    cache_evict(t->door->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = broker_client_open(t->broker, &q, readable);
+	door_note_answer(t, asked);
 	if (fd == -1 && has_new_broker(ctx))
 		fd = broker_client_open(t->broker, &q, readable);
 	if (fd == -1 && errno == EMFILE) {
@@ -106,9 +123,13 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
     const char *const *names, int *fds, struct broker_sealed *answer)
 {
 	struct door_thread *t = ctx->thread;
+	uint64_t asked = clock_ns();
 	int result;
 
+	if (is_left_to_thread(ctx))
+		return -1;
 	result = broker_client_seal(t->broker, q, names, fds, answer);
+	door_note_answer(t, asked);
 	if (result == -1 && has_new_broker(ctx))
 		result = broker_client_seal(t->broker, q, names, fds, answer);
 	return result;

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which calls leave the event loop. A call is deferred before it blocks; all
+ * Which calls leave the event loop. A call is deferred before it waits; all
  * calls on an export are, while its metadata comes from a network or a process,
- * or after several calls on it had to read from a disk.
+ * or for some time after calls on it slept in the event loop or at the broker.
+ *
+ * On a busy machine a call may take long only because the event loop was not
+ * scheduled. So a long call alone proves nothing. It makes the loop count how
+ * often it sleeps in each of the next calls. A long call that slept is proof.
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "nfsd/door/state.h"
 
-#define SLOW_NS	    2000000u /* a call that took longer in the loop is slow */
-#define SLOW_CALLS  4 /* so many slow calls */
-#define SLOW_IN_NS  1000000000u /* within this time make their export slow */
-#define SLOW_FOR_NS 2000000000u /* for this long */
+#define SLOW_NS	     2000000u /* a call that took longer in the loop is slow */
+#define WATCH_NS     2000000000u /* sleeps are counted for this long */
+#define SLOW_FOR_NS  2000000000u /* an export is slow for this long at first */
+#define SLOW_FOR_MAX 64000000000u /* if slow again and again: twice as long */
+#define SLOW_ASK_NS  10000000u /* a question that took longer is slow */
+#define SLOW_ASKS    4 /* so many slow questions */
+#define SLOW_IN_NS   1000000000u /* within this time make an export slow */
+
+/* Deferred calls that run in turn, so that each batch wakes one thread. */
+#define TURN_CHANGES   1u
+#define TURN_QUESTIONS 2u /* a change that waits does not keep them waiting */
 
 bool
 door_must_defer(struct call_ctx *ctx)
@@ -28,7 +40,16 @@ door_must_defer_change(struct call_ctx *ctx, bool sync)
 {
 	if (!door_must_defer(ctx))
 		return false;
-	ctx->call->in_turn = !sync;
+	ctx->call->turn = sync ? 0 : TURN_CHANGES;
+	return true;
+}
+
+bool
+door_must_defer_question(struct call_ctx *ctx)
+{
+	if (!door_must_defer(ctx))
+		return false;
+	ctx->call->turn = TURN_QUESTIONS;
 	return true;
 }
 
@@ -45,28 +66,64 @@ door_must_defer_export(struct call_ctx *ctx, const struct served_export *e)
 	return true;
 }
 
+/* Returns how often this thread has slept. */
+static long
+sleeps(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) == -1 ? 0 : usage.ru_nvcsw;
+}
+
+void
+door_watch(struct door_thread *t, uint64_t now_ns)
+{
+	struct door *door = t->door;
+
+	door->watched = now_ns < door->watch_until;
+	if (door->watched)
+		door->sleeps = sleeps();
+}
+
+/* Makes an export slow; twice as long as the last time if that is not long ago. */
+static void
+set_slow(struct served_export *e, uint64_t now_ns)
+{
+	uint64_t until = atomic_load(&e->slow_until);
+	uint64_t last = atomic_load(&e->slow_for), ns = SLOW_FOR_NS;
+
+	if (until > now_ns)
+		return;
+	if (now_ns - until < last)
+		ns = last * 2 < SLOW_FOR_MAX ? last * 2 : SLOW_FOR_MAX;
+	atomic_store(&e->slow_for, ns);
+	atomic_store(&e->slow_until, now_ns + ns);
+}
+
 void
 door_note_latency(struct door_thread *t, uint64_t now_ns, uint64_t ns)
 {
 	struct door *door = t->door;
-	struct rusage usage;
-	long reads;
 
-	if (ns < SLOW_NS || t->export == NULL ||
-	    getrusage(RUSAGE_THREAD, &usage) == -1)
+	if (ns < SLOW_NS || t->export == NULL)
 		return;
-	/*
-	 * On a busy machine the event loop may just not have been scheduled.
-	 * Only calls during which it read from a disk count.
-	 */
-	reads = usage.ru_inblock - door->reads;
-	door->reads = usage.ru_inblock;
-	if (reads == 0)
+	if (door->watched && sleeps() > door->sleeps)
+		set_slow(t->export, now_ns);
+	door->watch_until = now_ns + WATCH_NS;
+}
+
+void
+door_note_answer(struct door_thread *t, uint64_t asked_ns)
+{
+	struct served_export *e = t->export;
+	uint64_t now_ns = clock_ns();
+
+	if (e == NULL || now_ns - asked_ns < SLOW_ASK_NS)
 		return;
-	if (now_ns - door->strikes_since > SLOW_IN_NS) {
-		door->strikes_since = now_ns;
-		door->strikes = 0;
+	if (now_ns - t->asks_since > SLOW_IN_NS) {
+		t->asks_since = now_ns;
+		t->slow_asks = 0;
 	}
-	if (++door->strikes >= SLOW_CALLS)
-		atomic_store(&t->export->slow_until, now_ns + SLOW_FOR_NS);
+	if (++t->slow_asks >= SLOW_ASKS)
+		set_slow(e, now_ns);
 }

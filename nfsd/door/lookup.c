@@ -214,6 +214,8 @@ discover(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	struct more more;
 	int fd;
 
+	if (door_must_defer_question(ctx))
+		return NFS_DEFERRED;
 	fd = door_openat(ctx, dir->fd, name, OPEN_FLAGS, 0);
 	if (fd == -1)
 		return door_status(ctx, errno);
@@ -518,6 +520,8 @@ door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
 		else if (!crosses(f, &more) &&
 		    is_known(ctx, dir->utf16, &more, f))
 			names[i].status = NFS_OK;
+		else if (door_must_defer_question(ctx))
+			return false; /* likewise */
 		else
 			collect_unknown(ctx, dir, &names[i], &b);
 		if (b.n == BROKER_SEAL_MAX)

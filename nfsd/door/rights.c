@@ -98,6 +98,10 @@ may_execute(struct call_ctx *ctx, const struct door_obj *obj, bool *sure)
 	data = door_data_fd(ctx, obj, CACHE_SLOT_READ);
 	if (data == -1 && (errno == EACCES || errno == ESTALE))
 		return false; /* execute permission would have opened it */
+	if (ctx->call->deferred) {
+		*sure = false;
+		return false;
+	}
 	may = acl_permits(&ctx->thread->acting, data == -1 ? obj->fd : data,
 	    &obj->st, X_OK);
 	*sure = may != ACL_UNKNOWN;

@@ -63,7 +63,9 @@ void door_set_exports(struct door *, struct served_exports *);
 /* Once a second, in the event loop: idle threads release replaced exports. */
 void door_release_idle(struct door *, uint64_t now_ns);
 
-/* latency.c. Tells how long a call took in the event loop. */
+/* latency.c. A call begins in the event loop. */
+void door_watch(struct door_thread *, uint64_t now_ns);
+/* Tells how long it took. */
 void door_note_latency(struct door_thread *, uint64_t now_ns, uint64_t ns);
 
 /* attr.c. The write verifier lives there from now on (0: not chosen yet). */

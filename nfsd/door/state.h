@@ -42,6 +42,8 @@ struct door_thread {
 	struct served_export *export; /* of the last door_open() */
 	struct cred cred; /* of the caller, squashed */
 	struct door_peer peers[DOOR_PEERS];
+	uint64_t asks_since; /* slow questions to the broker are counted */
+	unsigned int slow_asks;
 };
 
 struct door {
@@ -62,9 +64,10 @@ struct door {
 	_Atomic uint64_t own_verifier; /* until one is shared */
 	unsigned int nthreads;
 	struct door_thread threads[DOOR_THREADS_MAX + 1];
-	uint64_t strikes_since; /* of the event loop */
-	unsigned int strikes;
-	long reads; /* blocks the event loop had read at the last look */
+	/* Of the event loop, see latency.c. */
+	uint64_t watch_until;
+	bool watched; /* this call is */
+	long sleeps; /* before this call */
 };
 
 /* Objects in use; only its own thread changes the count. */
@@ -115,6 +118,10 @@ int door_act_as_caller(struct call_ctx *, const struct export_options *);
  * turn (rpc/pool.h), which costs less.
  */
 bool door_must_defer_change(struct call_ctx *, bool sync);
+/* Defers a call that must ask the broker, which may wait for a disk. */
+bool door_must_defer_question(struct call_ctx *);
+/* The broker answered what was asked at this time: was that slow? */
+void door_note_answer(struct door_thread *, uint64_t asked_ns);
 /* Must a call on this export run on a file thread? Defers it then. */
 bool door_must_defer_export(struct call_ctx *, const struct served_export *);
 

@@ -42,6 +42,7 @@ struct served_export {
 	bool crossmnt; /* some client may enter submounts */
 	bool writable; /* some client may write */
 	_Atomic uint64_t slow_until; /* slow export until this clock_ns() */
+	_Atomic uint64_t slow_for; /* how long it was slow the last time */
 	/* Of the broker, see broker/tables.c; NULL: none yet. */
 	struct inode_table *_Atomic table;
 };

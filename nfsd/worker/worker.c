@@ -81,6 +81,8 @@ worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
 	ctx->thread = door_thread(w->door, call->thread);
 	ctx->scratch = w->scratch[call->thread];
+	if (call->thread == 0)
+		door_watch(ctx->thread, call->started_ns);
 	return AUTH_OK;
 }
 

@@ -39,7 +39,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_getdents64,    false, "READDIR" },
 	{ SYS_getegid,       true,  "squash mode: the user of all callers" },
 	{ SYS_geteuid,       true,  "squash mode: the user of all callers" },
-	{ SYS_getrusage,     true,  "find out if a slow call read from a disk" },
+	{ SYS_getrusage,     true,  "find out if a slow call slept" },
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },

@@ -9,6 +9,7 @@ Each kind of wait lasts until this program ends it. So the order of events
 decides, never the speed of the machine: all calls of the other client must be
 answered while the first client still waits. The times are printed.
 """
+import os
 import select
 import signal
 import subprocess
@@ -19,7 +20,7 @@ import mount
 import nfs
 import process
 from nfs import FILE_SYNC, UNSTABLE, sattr3, write_args
-from rpc import opaque, u32
+from rpc import opaque, u32, u64
 
 ROUNDS = 150  # calls of each kind that the other client makes
 FILES = 60  # more than the worker keeps open
@@ -126,6 +127,38 @@ def frozen(c, good, bad, path):
                    thaw)
 
 
+def broker_of(nfsd):
+    """The pid of nfsd's broker."""
+    for pid in process.descendants(nfsd):
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
+            if "broker" in f.read():
+                return pid
+    raise LookupError("no broker")
+
+
+def questions(c, root, files):
+    """Calls that need the broker: of files that the worker has closed, and of
+    names that it does not know."""
+    calls = []
+    for i in range(10, 20):
+        fh = opaque(files[f"f{i}"])
+        calls += [("GETATTR", fh), ("READ", fh + u64(0) + u32(4)),
+                  ("LOOKUP", opaque(root) + opaque(f"unknown{i}"))]
+    calls += [("READDIRPLUS", opaque(files["listed"]) + bytes(16) +
+               u32(4096, 16384)),
+              ("CREATE", opaque(root) + opaque("other") +
+               u32(nfs.UNCHECKED) + sattr3(mode=0o644))]
+    return calls
+
+
+def broker(c, good, bad, nfsd):
+    """The broker waits, as it does for a disk."""
+    pid = broker_of(nfsd)
+    wait_and_serve("waiting broker", questions(c, *bad), good,
+                   lambda: os.kill(pid, signal.SIGSTOP),
+                   lambda: os.kill(pid, signal.SIGCONT))
+
+
 def main(good_path, bad_path, nfsd):
     good = mount.root(good_path)
     root = mount.root(bad_path)
@@ -134,8 +167,16 @@ def main(good_path, bad_path, nfsd):
     c.mkdir(root, "dir")
     for i in range(FILES):
         files[f"f{i}"] = c.create(root, f"f{i}").fh
+    files["listed"] = c.mkdir(root, "listed").fh
+    for i in range(10, 20):
+        for name in f"unknown{i}", f"listed/{i}":
+            with open(f"{bad_path}/{name}", "w", encoding="ascii"):
+                pass
+    for fh in files.values():  # the last ones stay open in the worker
+        c.getattr(fh)
     bad = root, files
     frozen(c, good, bad, bad_path)
+    broker(c, good, bad, int(nfsd))
     return 0
 
 

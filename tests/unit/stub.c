@@ -22,6 +22,7 @@
 #include "rpc/msg.h"
 #include "rpc/pool.h"
 #include "rpc/reply_cache.h"
+#include "base/clock.h"
 #include "stub.h"
 
 struct call_ctx {
@@ -201,6 +202,19 @@ run_slow_count(struct call_ctx *ctx, const struct call_args *args,
 }
 
 static void
+run_work(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
+    struct call_res *res)
+{
+	static uint32_t calls; /* of the event loop */
+	uint64_t start = clock_ns();
+
+	while (clock_ns() - start < STUB_WORK_NS)
+		;
+	res->words[0] = ++calls;
+	res->nwords = 1;
+}
+
+static void
 run_who(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
@@ -227,6 +241,7 @@ static const struct rpc_proc procs[STUB_NPROCS] = {
 	[STUB_WHO] = { "WHO", rpc_get_void, run_who, put_res, 0 },
 	[STUB_LENGTH] = { "LENGTH", get_data, run_length, put_res, 0 },
 	[STUB_LATE_BYTES] = { "LATE_BYTES", get_n, run_late_bytes, put_res, 0 },
+	[STUB_WORK] = { "WORK", rpc_get_void, run_work, put_res, 0 },
 	[STUB_SLOW_COUNT] = { "SLOW_COUNT", get_n, run_slow_count, put_res, RPC_CACHED },
 };
 /* clang-format on */

@@ -9,8 +9,9 @@
 
 #include "rpc/transport.h"
 
-#define STUB_PROG 0x20001234u
-#define STUB_DATA 1100000
+#define STUB_PROG    0x20001234u
+#define STUB_DATA    1100000
+#define STUB_WORK_NS 5000000u
 
 /* Sanitizers take time and memory: limits of both are multiplied by this. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -31,6 +32,7 @@ enum stub_proc {
 	STUB_SLOW_COUNT, /* cached, on a file thread, waits for stub_go() */
 	STUB_LENGTH, /* opaque -> its length */
 	STUB_LATE_BYTES, /* BYTES on a file thread */
+	STUB_WORK, /* works for some ms in the event loop; -> calls of it so far */
 	STUB_NPROCS
 };
 

@@ -72,15 +72,51 @@ deferring(void)
 	c.call.deferred = false;
 	c.call.started_ns = 200;
 	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "and not for ever");
-	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.in_turn,
+	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.turn != 0,
 	    "a change is deferred, in turn");
 	ok(door_call_try(&c, DOOR_MODIFY | DOOR_SYNC) == NFS_DEFERRED &&
-		!c.call.in_turn,
+		c.call.turn == 0,
 	    "one that waits for stable storage is not in turn");
 	c.call.deferred = false;
 	c.call.may_block = true;
 	ok(!door_must_defer(&c.ctx) && !c.call.deferred,
 	    "on a file thread no call is deferred");
+	door_call_clear(&c);
+}
+
+static void
+noticing(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t now = 1000000000, long_ns = 3000000;
+	struct served_export *e;
+	struct door_thread *t;
+	struct door_call c;
+	int i;
+
+	door_call_init(&c, "rw,no_root_squash");
+	(void)door_call_try(&c, 0);
+	t = c.ctx.thread;
+	e = t->export;
+	for (i = 0; i < 8; i++, now++) {
+		door_watch(t, now);
+		door_note_latency(t, now, long_ns);
+	}
+	ok(atomic_load(&e->slow_until) == 0,
+	    "calls that took long but did not sleep prove nothing");
+	door_watch(t, now);
+	(void)nanosleep(&nap, NULL);
+	door_note_latency(t, now, long_ns);
+	ok(atomic_load(&e->slow_until) > now,
+	    "a call that slept in the loop makes its export slow");
+	now = atomic_load(&e->slow_until) + 1;
+	for (i = 0; i < 2; i++) {
+		door_watch(t, now);
+		(void)nanosleep(&nap, NULL);
+		door_note_latency(t, now, long_ns);
+	}
+	ok(atomic_load(&e->slow_until) > now + 3 * UINT64_C(1000000000),
+	    "for longer if it is slow again");
 	door_call_clear(&c);
 }
 
@@ -145,6 +181,7 @@ main(void)
 	handles();
 	clients();
 	deferring();
+	noticing();
 	types();
 	removal();
 	done_testing();

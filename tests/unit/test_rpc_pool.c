@@ -155,7 +155,7 @@ test_places(struct event_base *base)
 	cmp_ok(n, "==", QUEUE, "the jobs of another are all accepted and run");
 	room = 0;
 	for (i = 2; i < 6; i++)
-		room += rpc_pool_has_room(pool, i, false, 0);
+		room += rpc_pool_has_room(pool, i, 0, 0);
 	cmp_ok(room, "==", 4, "so are those of further ones");
 	finished = 0;
 	open_gate(base, pool, slow);
@@ -216,7 +216,7 @@ test_in_turn(struct event_base *base)
 		jobs[i].job.run = run_in_turn;
 		jobs[i].job.done = done;
 		jobs[i].job.queue = 2;
-		jobs[i].job.in_turn = true;
+		jobs[i].job.turn = 1;
 		(void)rpc_pool_submit(pool, &jobs[i].job);
 	}
 	while (atomic_load(&entered) == 0)

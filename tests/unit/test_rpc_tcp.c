@@ -215,6 +215,38 @@ test_noise(const struct stub_server *s)
 	close(fd);
 }
 
+/* Few calls that take long are as much as many short ones. */
+static void
+test_time(void)
+{
+	struct stub_server s = { .limits = rpc_limits_default };
+	uint32_t out[1] = { 0 }, xid;
+	const char *why;
+	size_t len = 0;
+	int busy, other;
+
+	stub_start(&s);
+	busy = stub_tcp(&s);
+	other = stub_tcp(&s);
+	for (xid = 1; xid <= 100; xid++) {
+		size_t n =
+		    stub_message(buf + len + 4, 124, xid, STUB_WORK, NULL, 0);
+
+		stub_mark(buf + len, n, true);
+		len += n + 4;
+	}
+	(void)send(busy, buf, len, 0);
+	cmp_ok(stub_call(other, true, STUB_WORK, NULL, 0, out, 1, &why),
+	    "==", 1, "a call beside 100 that take 5 ms each is answered");
+	cmp_ok(out[0], "<", 50, "it does not wait for all of them");
+	for (xid = 1; xid <= 100 && reply_xid(busy) == xid; xid++)
+		;
+	cmp_ok(xid, "==", 101, "all of them are answered in order");
+	close(busy);
+	close(other);
+	stub_stop(&s);
+}
+
 static void
 test_late(void)
 {
@@ -308,5 +340,6 @@ main(void)
 	test_fairness(&s);
 	stub_stop(&s);
 	test_late();
+	test_time();
 	done_testing();
 }

@@ -52,8 +52,8 @@ fh_keys_derive(struct fh_keys *keys, const uint8_t key[FH_KEY_SIZE])
 	    (const uint8_t *)broker, sizeof(broker), key, FH_KEY_SIZE);
 }
 
-static enum fh_kind
-kind_of(const struct fh *fh)
+enum fh_kind
+fh_kind(const struct fh *fh)
 {
 	return (enum fh_kind)(fh->bytes[0] & FH_KIND_MASK);
 }
@@ -93,14 +93,14 @@ fh_pack(struct fh *fh, const struct fh_plain *plain)
 void
 fh_normalize(struct fh *fh)
 {
-	if (kind_of(fh) == FH_PLAYER)
+	if (fh_kind(fh) == FH_PLAYER)
 		memset(fh->bytes + FH_PLAYER_USED, 0, FH_SIZE - FH_PLAYER_USED);
 }
 
 bool
 fh_is_kernel(const struct fh *fh)
 {
-	return kind_of(fh) == FH_KERNEL;
+	return fh_kind(fh) == FH_KERNEL;
 }
 
 bool
@@ -113,7 +113,7 @@ fh_is_utf16(const struct fh *fh)
 static bool
 unpack(const struct fh *fh, struct fh_plain *plain)
 {
-	struct fh_plain p = { .kind = kind_of(fh) };
+	struct fh_plain p = { .kind = fh_kind(fh) };
 	size_t len = ((fh->bytes[0] & ~FH_VERSION) >> FH_LEN_SHIFT) * 4u;
 
 	p.utf16 = (fh->bytes[0] & FH_UTF16) != 0;
@@ -165,7 +165,7 @@ fh_export_id(const struct fh *fh)
 static bool
 known(const struct fh *fh)
 {
-	return (fh->bytes[0] & 0xc0u) == FH_VERSION && kind_of(fh) != 0;
+	return (fh->bytes[0] & 0xc0u) == FH_VERSION && fh_kind(fh) != 0;
 }
 
 bool
@@ -177,7 +177,7 @@ fh_check_worker(const struct fh *fh, const char *path,
 
 	if (!known(fh))
 		return false;
-	if (kind_of(fh) == FH_PLAYER) {
+	if (fh_kind(fh) == FH_PLAYER) {
 		at = FH_PLAYER_AT_TAG;
 		n = FH_PLAYER_TAG;
 	}
@@ -191,7 +191,7 @@ fh_check_broker(const struct fh *fh, const char *path,
 {
 	uint8_t sum[crypto_shorthash_BYTES];
 
-	if (!known(fh) || kind_of(fh) != FH_KERNEL)
+	if (!known(fh) || fh_kind(fh) != FH_KERNEL)
 		return false;
 	tag(sum, fh, FH_AT_BROKER, path, key);
 	return sodium_memcmp(sum, fh->bytes + FH_AT_BROKER, FH_TAG) == 0 &&

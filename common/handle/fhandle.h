@@ -71,6 +71,8 @@ void fh_pack(struct fh *, const struct fh_plain *);
 void fh_normalize(struct fh *);
 /* Returns the export id of an unverified handle, to find the path. */
 uint16_t fh_export_id(const struct fh *);
+/* Returns the kind that an unverified handle says it is of; may be 0. */
+enum fh_kind fh_kind(const struct fh *);
 /* Does it hold the kernel's handle? Others are found by their last place. */
 bool fh_is_kernel(const struct fh *);
 /* Are names below it UTF-16LE? Also of an unverified handle. */

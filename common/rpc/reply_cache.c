@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The duplicate request cache: see reply_cache.h. Entries are in one array and
- * linked three times: by hash, by age, and by age within their client. An entry
- * in progress is in no age list, so it cannot be evicted before it is finished.
+ * linked twice: by hash, and by age within their client. An entry in progress is
+ * in no age list, so it cannot be evicted before it is finished.
  * Runs in: the process that reads the network, event loop only.
  */
 #include <sys/queue.h>
@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/rank.h"
 #include "rpc/reply_cache.h"
 
 struct cache_client;
@@ -19,7 +20,6 @@ struct cache_client;
 struct reply_cache_entry {
 	struct reply_cache_key key;
 	LIST_ENTRY(reply_cache_entry) hash;
-	TAILQ_ENTRY(reply_cache_entry) age;
 	TAILQ_ENTRY(reply_cache_entry) own; /* by age, of its client */
 	struct cache_client *client;
 	uint64_t made_ns;
@@ -31,9 +31,10 @@ struct reply_cache_entry {
 TAILQ_HEAD(entry_list, reply_cache_entry);
 LIST_HEAD(entry_bucket, reply_cache_entry);
 
-/* One host, with any port. There are at most as many as entries. */
+/* One client, with any port. There are at most as many as entries. */
 struct cache_client {
-	struct addr host;
+	struct addr host; /* see addr_client() */
+	struct rank_member kept; /* how many finished ones it has */
 	LIST_ENTRY(cache_client) hash;
 	struct entry_list entries; /* finished ones, oldest first */
 	size_t count; /* including those in progress */
@@ -48,7 +49,7 @@ struct reply_cache {
 	struct client_bucket *client_buckets;
 	struct entry_bucket unused;
 	struct client_bucket clients_unused;
-	struct entry_list oldest;
+	struct rank by_kept; /* clients */
 	size_t nbuckets; /* a power of two */
 	size_t share;
 	struct reply_cache_stats stats;
@@ -83,10 +84,11 @@ reply_cache_new(size_t entries)
 	c->buckets = must_calloc(c->nbuckets, sizeof(*c->buckets));
 	c->client_buckets =
 	    must_calloc(c->nbuckets, sizeof(*c->client_buckets));
-	TAILQ_INIT(&c->oldest);
+	rank_init(&c->by_kept);
 	for (i = entries; i-- > 0;) {
 		LIST_INSERT_HEAD(&c->unused, &c->entries[i], hash);
 		TAILQ_INIT(&c->clients[i].entries);
+		c->clients[i].kept.owner = &c->clients[i];
 		LIST_INSERT_HEAD(&c->clients_unused, &c->clients[i], hash);
 	}
 	hash_key_random(&c->secret);
@@ -159,21 +161,22 @@ bucket_of(struct reply_cache *c, const struct reply_cache_key *key)
 }
 
 static struct cache_client *
-client_find(struct reply_cache *c, const struct addr *host, bool make)
+client_find(struct reply_cache *c, const struct addr *from, bool make)
 {
+	struct addr host = addr_client(from);
 	struct client_bucket *bucket;
 	struct cache_client *cl;
 
-	bucket = &c->client_buckets[sum_host(c, host) & (c->nbuckets - 1)];
+	bucket = &c->client_buckets[sum_host(c, &host) & (c->nbuckets - 1)];
 	LIST_FOREACH (cl, bucket, hash)
-		if (addr_same_host(&cl->host, host))
+		if (addr_same_host(&cl->host, &host))
 			return cl;
 	cl = LIST_FIRST(&c->clients_unused);
 	if (!make || cl == NULL)
 		return NULL;
 	LIST_REMOVE(cl, hash);
 	LIST_INSERT_HEAD(bucket, cl, hash);
-	cl->host = *host;
+	cl->host = host;
 	cl->count = 0;
 	return cl;
 }
@@ -193,14 +196,16 @@ entry_release(struct reply_cache *c, struct reply_cache_entry *e)
 static void
 entry_evict(struct reply_cache *c, struct reply_cache_entry *e)
 {
-	TAILQ_REMOVE(&c->oldest, e, age);
-	TAILQ_REMOVE(&e->client->entries, e, own);
+	struct cache_client *cl = e->client;
+
+	TAILQ_REMOVE(&cl->entries, e, own);
+	rank_set(&c->by_kept, &cl->kept, cl->kept.n - 1);
 	entry_release(c, e);
 }
 
 /*
  * Returns an unused entry for this host, or NULL. May evict the oldest entry of
- * the host or of all.
+ * the host, or of the client with most.
  */
 static struct reply_cache_entry *
 entry_take(struct reply_cache *c, const struct addr *host)
@@ -214,8 +219,10 @@ entry_take(struct reply_cache *c, const struct addr *host)
 		victim = TAILQ_FIRST(&cl->entries);
 		if (victim == NULL)
 			return NULL;
-	} else if (LIST_EMPTY(&c->unused))
-		victim = TAILQ_FIRST(&c->oldest);
+	} else if (LIST_EMPTY(&c->unused)) {
+		cl = rank_greatest(&c->by_kept);
+		victim = cl == NULL ? NULL : TAILQ_FIRST(&cl->entries);
+	}
 	if (victim != NULL) {
 		c->stats.evicted++;
 		entry_evict(c, victim);
@@ -290,8 +297,8 @@ reply_cache_finish(struct reply_cache *c, struct reply_cache_entry *e,
 	memcpy(e->reply, reply, len);
 	e->len = (uint16_t)len;
 	e->busy = false;
-	TAILQ_INSERT_TAIL(&c->oldest, e, age);
 	TAILQ_INSERT_TAIL(&e->client->entries, e, own);
+	rank_set(&c->by_kept, &e->client->kept, e->client->kept.n + 1);
 }
 
 const struct reply_cache_stats *

@@ -2,8 +2,9 @@
 /*
  * Caches the replies of calls that must not run twice. If a reply is lost, the
  * client repeats the call and gets the cached reply. Memory is fixed: a full
- * cache evicts the oldest entry. A client that has used its share evicts its
- * own oldest entry.
+ * cache evicts the oldest entry of the client that has most. A client that has
+ * used its share evicts its own oldest entry. The reply to a call that was
+ * refused before it did anything is not kept.
  * Runs in: the process that reads the network, event loop only.
  */
 #ifndef RPC_REPLY_CACHE_H

@@ -123,6 +123,13 @@ struct rpc_call {
 	enum rpc_accept_stat refuse;
 	/* The same if the caller's proof is too weak. Initially AUTH_OK. */
 	enum rpc_auth_stat deny;
+	/*
+	 * Set by an operation that refused the call before it did anything: the
+	 * reply is not kept. And if the sender has used up its refusals: the
+	 * reply is not sent, and a stream is closed.
+	 */
+	bool refused;
+	bool silent;
 	unsigned int thread; /* 0: the event loop, else the file thread */
 	/*
 	 * The reply buffer after the reply header. An operation puts bulk data

@@ -195,7 +195,7 @@ finish(struct rpc_server *s, struct work *w)
 		s->hooks.end(s->hooks.arg, w->ctx, &w->call, w->res);
 	w->begun = false;
 	if (w->entry != NULL) {
-		keep = w->call.outcome == RPC_SUCCESS;
+		keep = w->call.outcome == RPC_SUCCESS && !w->call.refused;
 		reply_cache_finish(s->cache, w->entry,
 		    keep ? w->out.base : NULL, w->out.len);
 		w->entry = NULL;
@@ -231,6 +231,7 @@ attempt(struct rpc_server *s, struct work *w)
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
 	call->deny = AUTH_OK;
+	call->refused = call->silent = false;
 	if (s->hooks.begin != NULL)
 		call->deny = s->hooks.begin(s->hooks.arg, w->ctx, call);
 	if (call->deny != AUTH_OK)
@@ -324,7 +325,8 @@ deferred_done(struct rpc_job *job)
 
 	finish(s, &d->work);
 	s->in_flight--;
-	d->origin.reply(&d->origin, d->work.out.base, d->work.out.len);
+	d->origin.reply(&d->origin, d->work.out.base,
+	    d->work.call.silent ? 0 : d->work.out.len);
 	reply_give(s, d->reply, d->cap);
 	peer_release(d->origin.peer.identity);
 	free(d);
@@ -426,7 +428,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	if (attempt(s, w)) {
 		finish(s, w);
 		*outlen = w->out.len;
-		return RPC_ANSWERED;
+		return w->call.silent ? RPC_HANGUP : RPC_ANSWERED;
 	}
 	verdict = defer(s, origin, &args);
 	if (verdict == RPC_BUSY && w->entry != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The door. From a handle to an object the caller may use, in six steps, ordered
- * by cost: export and tag, client, identity, attributes, permission, descriptor.
+ * by cost: client, tag, identity, attributes, permission, descriptor.
  * Each step may refuse; most of them know their answer from the last call.
  * Runs in: nfsd worker (event loop and file threads).
  */
@@ -11,41 +11,28 @@
 
 #include "base/clock.h"
 #include "nfsd/door/ask.h"
+#include "nfsd/door/guess.h"
 #include "nfsd/door/state.h"
 #include "nfsd/door/sync.h"
 
 /*
- * Step 1: the export exists and the tag is right. The tag of a handle in the
- * cache was checked when the handle came in.
+ * Step 1: the export exists, and the client may use it by this connection. A
+ * client that may not learns nothing about handles.
  */
 static enum nfsstat
-check_handle(struct call_ctx *ctx, const struct served_exports *x,
+check_client(struct call_ctx *ctx, const struct served_exports *x,
     const struct fh *fh, struct door_obj *obj, struct served_export **found)
 {
-	const struct door_thread *t = ctx->thread;
+	const struct export_client *client;
 	struct served_export *e;
-	struct fh_plain plain;
+	enum door_refusal why;
 
 	e = x == NULL ? NULL : served_find(x, fh_export_id(fh));
 	if (e == NULL)
 		return NFSERR_BADHANDLE;
 	ctx->call->queue = e->id;
 	obj->export = *found = e;
-	obj->entry = cache_find(t->door->cache, fh, t->held.generation);
-	if (obj->entry == NULL &&
-	    !fh_check_worker(fh, e->path, &t->door->key, &plain))
-		return NFSERR_BADHANDLE;
 	obj->utf16 = fh_is_utf16(fh);
-	return NFS_OK;
-}
-
-/* Step 2: certificate, address and port; may the client change anything? */
-static enum nfsstat
-check_client(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
-{
-	const struct export_client *client;
-	enum door_refusal why;
-
 	client = door_client(ctx->thread, obj->export, obj->utf16,
 	    ctx->call->peer, &why);
 	if (client == NULL) {
@@ -53,7 +40,23 @@ check_client(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 		return NFSERR_ACCES;
 	}
 	obj->options = &client->options;
-	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0 && !client->options.rw)
+	return NFS_OK;
+}
+
+/*
+ * Step 2: the tag is right. The tag of a handle in the cache was checked when
+ * the handle came in. May the client change anything?
+ */
+static enum nfsstat
+check_handle(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct door_obj *obj)
+{
+	const struct door_thread *t = ctx->thread;
+
+	obj->entry = cache_find(t->door->cache, fh, t->held.generation);
+	if (obj->entry == NULL && !door_check_tag(ctx, obj->export, fh))
+		return NFSERR_BADHANDLE;
+	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0 && !obj->options->rw)
 		return NFSERR_ROFS;
 	return NFS_OK;
 }
@@ -187,12 +190,13 @@ take_steps(struct call_ctx *ctx, const struct served_exports *x,
 	struct served_export *e;
 	enum nfsstat status;
 
-	status = check_handle(ctx, x, fh, obj, &e); /* 1 */
-	if (status != NFS_OK)
+	status = check_client(ctx, x, fh, obj, &e); /* 1 */
+	if (status == NFS_OK)
+		status = check_handle(ctx, fh, want, obj); /* 2 */
+	if (status != NFS_OK) {
+		ctx->call->refused = !ctx->changed;
 		return status;
-	status = check_client(ctx, want, obj); /* 2 */
-	if (status != NFS_OK)
-		return status;
+	}
 	/* Only now: a forged handle must not make another export slow. */
 	ctx->thread->export = e;
 	if (must_defer(ctx, fh, want, obj))

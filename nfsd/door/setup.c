@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "nfsd/door/guess.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/door/state.h"
 
@@ -29,6 +30,7 @@ door_new(const struct door_settings *settings)
 	door->notes = handle_cache_new(settings->notes);
 	door->listings = listings_new();
 	sync_share_init(&door->syncs);
+	door->guesses = guesses_new();
 	for (i = 0; i <= door->nthreads; i++) {
 		door->threads[i].door = door;
 		door->threads[i].index = i;
@@ -51,6 +53,7 @@ door_free(struct door *door)
 	handle_cache_free(door->notes);
 	listings_free(door->listings);
 	sync_share_clear(&door->syncs);
+	guesses_free(door->guesses);
 	active_clear(&door->active);
 	free(door);
 }

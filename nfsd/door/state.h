@@ -53,6 +53,7 @@ struct door {
 	struct listings *listings;
 	struct sync_share syncs;
 	struct fh_subkey key;
+	struct guesses *guesses;
 	enum nfsd_mode mode;
 	bool mknod;
 	/*

@@ -5,11 +5,11 @@ import os
 import subprocess
 
 from harness import case
-from mount import MOUNT
-from nfs import NFS
+from mount import MNT, MOUNT
+from nfs import ACCES, BADHANDLE, EXIST, NFS, OK, STALE, Nfs2, Nfs3, sattr3
 from pmap import PMAP, register
 from process import as_user, eventually
-from rpc import Closed, call, tcp, unix
+from rpc import Closed, Reply, call, opaque, tcp, udp, unix
 from servers import Server
 
 PROGRAMS = {"portmapd": (PMAP, 2), "mountd": (MOUNT, 3), "nfsd": (NFS, 3)}
@@ -118,3 +118,114 @@ def registration_places(w):
         s.before = s.snapshot()
         for t in held:
             t.close()
+
+
+def directories(w, source, names, xid=1):
+    """MKDIR of all names from one address: the statuses."""
+    with w.tcp(source=(source, 0)) as t:
+        c = Nfs3(t, 1001, 1001)
+        return [r.status() for r in t.pipeline(
+            c.message("MKDIR", opaque(w.root()) + opaque(n) + sattr3(),
+                      xid=xid + i) for i, n in enumerate(names))]
+
+
+@case(125, "cached replies of a client outlast the calls of refused hosts "
+      "and of many clients", own=True)
+def replies(w):
+    with Server(w, "{d}/rw 127.0.0.0/24(rw,insecure)") as s:
+        for what, network, status in (("refused hosts", "127.0.20", ACCES),
+                                      ("clients", "127.0.0", EXIST)):
+            with s.udp() as t:
+                message = Nfs3(None, 1001, 1001).message(
+                    "MKDIR", opaque(s.root()) + opaque(what) + sattr3(),
+                    xid=7)
+                w.equal(t.rpc(message).status(), OK, "MKDIR")
+                for i in range(10):
+                    got = directories(s, f"{network}.{i + 50}", [what] * 2100)
+                    w.equal(set(got), {status}, what)
+                w.equal(t.rpc(message).status(), OK, f"after {what}: repeated")
+
+
+def guess(fh, at, count):
+    """Handles with other bytes where the tag is."""
+    known = int.from_bytes(fh[at:at + 3], "big")
+    for i in range(count):
+        tag = ((known + i + 1) & 0xFFFFFF).to_bytes(3, "big")
+        yield fh[:at] + tag + fh[at + 3:]
+
+
+def answered(s, source, messages):
+    """Sends datagrams; the statuses of all that are answered."""
+    found = []
+    with udp(s.ports[NFS], source=(source, 0)) as t:
+        for message in messages:
+            t.send(message)
+            data = t.receive_raw(0.2 if len(found) < 200 else 0.02)
+            if data:
+                found.append(Reply(data).status())
+            elif len(found) < 200:
+                break
+    return found
+
+
+@case(126, "guesses of handles: counted, logged, and too few to find one",
+      own=True)
+def guesses(w):
+    with Server(w, "{d}/rw 127.0.0.0/24(rw,insecure)\n"
+                "{d}/music 127.0.0.0/24(ro,insecure,all_squash,"
+                "names=utf16le,alias=/C/)", dirs=("music",)) as s:
+        players_guess(s)
+        clients_guess(s)
+        refused_guess(s)
+
+
+def players_guess(s):
+    with s.udp(MOUNT) as t:
+        reply = t.rpc(call(MOUNT, 1, MNT, opaque("/C/".encode("utf-16le"))))
+        s.equal(reply.status(), OK, "MNT of a player")
+        root = reply.results().fixed(32)
+    with s.udp() as t:
+        s.equal(Nfs2(t).call("GETATTR", root).status(), OK, "a player")
+    c = Nfs2(None)
+    total = 0
+    for i in range(8):  # not more, from more addresses
+        got = answered(s, f"127.0.0.{i + 100}", (
+            c.message("GETATTR", fh) for fh in guess(root, 9, 300)))
+        s.equal(set(got) - {STALE}, set(), "guesses of a player's handle")
+        s.true(len(got) <= 64, f"one client: {len(got)} guesses are tried")
+        total += len(got)
+    s.true(128 <= total <= 300, f"{total} guesses are tried")
+    with s.udp() as t:
+        s.equal(Nfs2(t).call("GETATTR", root).status(), OK,
+                "a player during the attack")
+    s.true("too many wrong handles" in s.log("nfsd"), "no line in the log")
+
+
+def clients_guess(s):
+    root = s.root()
+    source = ("127.0.0.90", 0)
+    c = Nfs3(None)
+    got = []
+    with s.tcp(source=source) as t:
+        try:
+            for r in t.pipeline((c.message("GETATTR", opaque(fh))
+                                 for fh in guess(root, 28, 20000)), 50):
+                got.append(r.status())
+        except Closed:
+            pass
+    s.equal(set(got), {BADHANDLE}, "guesses")
+    s.true(900 < len(got) < 10000, f"{len(got)} guesses are answered")
+    for where in (source, ("127.0.0.1", 0)):
+        with s.tcp(source=where) as t:
+            s.equal(Nfs3(t).getattr(root).status(), OK, f"{where} is served")
+    lines = [x for x in s.log("nfsd").splitlines() if "127.0.0.90:" in x]
+    s.true(1 <= len(lines) <= 2, f"lines of log: {lines}")
+
+
+def refused_guess(s):
+    """A host outside the list does not learn which handles are right."""
+    root = s.root()
+    with s.tcp(source=("127.0.20.1", 0)) as t:
+        c = Nfs3(t)
+        for fh in (root, *guess(root, 28, 20)):
+            s.equal(c.getattr(fh).status(), ACCES, "a refused host")

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Step 2 of the door: is the tag right? A wrong tag is a guess, an altered
+ * handle, or one that was made under another key. Each client may send some of
+ * them. Beyond that, a call is not answered: a stream is closed, a datagram is
+ * dropped.
+ *
+ * The tag of an inode handle has 32 bits and that of a player's has 24. A
+ * million guesses a second would find such a tag in hours or seconds. So few of
+ * them are tried, for all clients of a worker together. When they are used up,
+ * the door looks only at handles that are in the cache or that were right
+ * before: a right guess is not answered either. A kernel's handle has a second
+ * tag that only the broker checks, 64 bits in all.
+ * Runs in: nfsd worker (event loop and file threads).
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "nfsd/door/guess.h"
+
+#define GUESS_RIGHT 4096 /* handles remembered as right */
+
+/* clang-format off */
+const struct guess_allowance guess_allowances[GUESS_KINDS] = {
+	[FH_KERNEL] = { { 100, 1024 }, { 1000000, 1000000 } },
+	[FH_INODE]  = { {  10, 1024 }, { 100, 4096 } },
+	[FH_PLAYER] = { {   1,   32 }, {   2,  128 } },
+};
+/* clang-format on */
+
+struct guesses {
+	pthread_mutex_t lock;
+	struct meter *clients[GUESS_KINDS];
+	struct bucket all[GUESS_KINDS];
+	struct hash_key secret;
+	uint64_t right[GUESS_RIGHT]; /* hashes of handles */
+};
+
+struct guesses *
+guesses_new(void)
+{
+	struct guesses *g = calloc(1, sizeof(*g));
+	size_t i;
+
+	if (g == NULL)
+		fatal("door: guesses");
+	pthread_mutex_init(&g->lock, NULL);
+	for (i = FH_KERNEL; i < GUESS_KINDS; i++)
+		g->clients[i] = meter_new(&guess_allowances[i].client);
+	hash_key_random(&g->secret);
+	return g;
+}
+
+void
+guesses_free(struct guesses *g)
+{
+	size_t i;
+
+	for (i = 0; i < GUESS_KINDS; i++)
+		meter_free(g->clients[i]);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+/* Takes one from what is permitted. The lock is held. */
+static bool
+take(struct guesses *g, const struct rpc_peer *peer, enum fh_kind kind)
+{
+	uint64_t now = clock_coarse_ms();
+
+	return meter_take(g->clients[kind], &peer->from, 1, now) &&
+	    bucket_take(&g->all[kind], &guess_allowances[kind].all, 1, now);
+}
+
+static void
+log_wrong(const struct call_ctx *ctx, const struct served_export *e)
+{
+	const struct addr *from = &ctx->call->peer->from;
+	char text[ADDR_STRLEN];
+
+	if (ctx->call->silent &&
+	    log_permit("too many wrong handles", addr_hash(from)))
+		log_warnx("%s: too many wrong handles of export %s: not "
+			  "answered for a while",
+		    addr_print(from, text), e->path);
+	else if (!ctx->call->silent &&
+	    log_permit("wrong handle", addr_hash(from)))
+		log_info("%s: wrong handle of export %s: guessed, altered, or "
+			 "made under another key (then mount again)",
+		    addr_print(from, text), e->path);
+}
+
+static bool
+is_right(const struct call_ctx *ctx, const struct served_export *e,
+    const struct fh *fh)
+{
+	struct fh_plain plain;
+
+	return fh_check_worker(fh, e->path, &ctx->thread->door->key, &plain);
+}
+
+/* Checks a tag that is short enough to be guessed. The lock is held. */
+static bool
+check_short(struct call_ctx *ctx, const struct served_export *e,
+    const struct fh *fh, enum fh_kind kind)
+{
+	struct guesses *g = ctx->thread->door->guesses;
+	uint64_t sum = hash_bytes(&g->secret, fh->bytes, sizeof(fh->bytes));
+	uint64_t *known = &g->right[sum % GUESS_RIGHT];
+	const struct rpc_peer *peer = ctx->call->peer;
+
+	if (*known == sum)
+		return is_right(ctx, e, fh);
+	if (!take(g, peer, kind)) {
+		ctx->call->silent = true;
+		return false;
+	}
+	if (!is_right(ctx, e, fh))
+		return false;
+	meter_give(g->clients[kind], &peer->from, 1);
+	bucket_give(&g->all[kind], 1);
+	*known = sum;
+	return true;
+}
+
+bool
+door_check_tag(struct call_ctx *ctx, const struct served_export *e,
+    const struct fh *fh)
+{
+	struct guesses *g = ctx->thread->door->guesses;
+	enum fh_kind kind = fh_kind(fh);
+	bool right, has_short = kind == FH_INODE || kind == FH_PLAYER;
+
+	right = !has_short && is_right(ctx, e, fh);
+	if (right)
+		return true;
+	pthread_mutex_lock(&g->lock);
+	if (has_short)
+		right = check_short(ctx, e, fh, kind);
+	else if (!take(g, ctx->call->peer, FH_KERNEL))
+		ctx->call->silent = true;
+	pthread_mutex_unlock(&g->lock);
+	if (!right)
+		log_wrong(ctx, e);
+	return right;
+}

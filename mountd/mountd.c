@@ -25,6 +25,7 @@ static const struct daemon_option settings[] = {
 	{ 0, "cert", "file|name", "with -n -x: the client's certificate, or a name in it", OPT_TEXT(struct mountd, cert, 1) },
 	{ 0, "connections-max", "n", "TCP connections in all", OPT_LIMIT },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
+	{ 0, "datagram-bytes-per-second", "n", "UDP replies beyond 1.5 times their calls; 0: no limit", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
 	{ 0, "dump-all", NULL, "DUMP shows the mounts of all clients", OPT_FLAG(struct mountd, setup.dump_all) },
 	{ 0, "export-all", NULL, "EXPORT shows all exports and their clients", OPT_FLAG(struct mountd, setup.export_all) },
@@ -41,8 +42,7 @@ static const struct daemon_option settings[] = {
 static const struct rpc_limits limits = {
 	.record_max = MOUNT_RECORD_MAX,
 	.reply_max = MOUNT_REPLY_MAX,
-	/* A list is cut to one packet. The source address of a datagram can be
-	 * forged, so a reply must not be much longer than the call. */
+	/* A list is cut to one packet. */
 	.datagram_reply_max = 1400,
 	.fragments_max = 64,
 	.connections_max = 512,
@@ -55,6 +55,8 @@ static const struct rpc_limits limits = {
 	.stall_seconds = 30,
 	.idle_seconds = 300,
 	.datagrams_per_second = 1000,
+	/* Three lists a second. MNT is not longer than its call. */
+	.datagram_bytes_per_second = 4096,
 };
 
 static void

@@ -56,6 +56,7 @@ static const struct daemon_option options[] = {
 static const struct daemon_option settings[] = {
 	{ 0, "connections-max", "n", "TCP connections of a worker", OPT_LIMIT },
 	{ 0, "connections-per-host", "n", "TCP connections of one client", OPT_LIMIT },
+	{ 0, "datagram-bytes-per-second", "n", "UDP replies beyond 1.5 times their calls; 0: no limit", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
 	{ 0, "files", "n", "files that each worker keeps open", OPT_UINT(struct nfsd, setup.files, 1, CACHE_FILES_MAX) },
 	{ 0, "fragments-max", "n", "fragments of one TCP record", OPT_LIMIT },

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/ipc.h"
+#include "base/meter.h"
 #include "handle/fhandle.h"
 #include "nfsd/mode.h"
 #include "process/daemon.h"
@@ -29,9 +30,15 @@ _Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX,
 /* Inherited descriptors of a role. */
 enum nfsd_fd {
 	NFSD_FD_JAIL,
-	NFSD_FD_VERIFIER, /* worker: memory shared by all workers */
+	NFSD_FD_SHARED, /* worker: struct nfsd_shared */
 	NFSD_FD_STATS, /* worker: its counters */
 	NFSD_FD_SOCKETS /* worker: from here on */
+};
+
+/* Memory that all workers share. */
+struct nfsd_shared {
+	_Atomic uint64_t verifier; /* of writes; see nfsd/door/state.h */
+	struct proofs proofs; /* a client may reach several workers */
 };
 
 enum nfsd_message {

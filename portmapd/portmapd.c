@@ -128,6 +128,7 @@ portmapd_options(struct portmapd *p, int argc, char *argv[])
 	p->limits.stall_seconds = 30;
 	p->limits.idle_seconds = 60;
 	p->limits.amplification_percent = 150;
+	p->limits.datagram_bytes_per_second = 0; /* no reply is longer */
 	p->limits.datagrams_per_second = 500;
 	daemon_options(&p->d, &spec, argc, argv);
 }

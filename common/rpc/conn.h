@@ -88,6 +88,7 @@ struct rpc_streams {
 	LIST_HEAD(, rpc_tcp) listeners;
 	struct rpc_host_bucket hosts[RPC_HOSTS];
 	struct rpc_crowd crowds[RPC_CROWDS];
+	struct proofs *proofs; /* NULL: none are kept */
 	uint64_t chance; /* state of the random numbers of early drops */
 	uint8_t *in; /* RPC_CONN_READ bytes */
 	uint8_t *out; /* replies of the connection being served */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/meter.h"
 #include "rpc/conn.h"
 
 #define HOST_LOOK     64 /* connections looked at for an idle one */
@@ -70,6 +71,16 @@ host_new(struct rpc_tcp *t, const struct rpc_peer *peer)
 	return h;
 }
 
+/* The peer has answered a segment that was sent to its address. */
+static void
+prove(const struct rpc_conn *c)
+{
+	struct proofs *proofs = c->tcp->streams->proofs;
+
+	if (proofs != NULL && !c->tcp->local)
+		proofs_add(proofs, &c->origin.peer.from, clock_coarse_ms());
+}
+
 static void
 set_count(struct rpc_host *h, unsigned int n)
 {
@@ -93,6 +104,7 @@ rpc_host_add(struct rpc_conn *c)
 	t->count++;
 	TAILQ_INSERT_TAIL(&t->conns, c, age);
 	TAILQ_INSERT_TAIL(&h->conns, c, own);
+	prove(c);
 	return true;
 }
 
@@ -124,6 +136,7 @@ rpc_host_touch(struct rpc_conn *c)
 	if (now == c->active)
 		return;
 	c->active = now;
+	prove(c);
 	TAILQ_REMOVE(&c->tcp->conns, c, age);
 	TAILQ_INSERT_TAIL(&c->tcp->conns, c, age);
 	TAILQ_REMOVE(&c->host->conns, c, own);

@@ -26,6 +26,7 @@ const struct rpc_limits rpc_limits_default = {
 	.idle_seconds = 0,
 	.amplification_percent = 0,
 	.datagrams_per_second = 0,
+	.datagram_bytes_per_second = 4 * 1024 * 1024,
 };
 
 struct limit_row {
@@ -42,8 +43,6 @@ struct limit_row {
 /* clang-format off */
 static const struct limit_row rows[] = {
 	{ "record-max",		   AT(record_max),	       true,  1 * KIB,	64 * MIB },
-	{ "reply-max",		   AT(reply_max),	       true,  1 * KIB,	64 * MIB },
-	{ "datagram-reply-max",	   AT(datagram_reply_max),     true,  64,	65507 },
 	{ "fragments-max",	   AT(fragments_max),	       false, 1,	1000000 },
 	{ "connections-max",	   AT(connections_max),	       false, 1,	1000000 },
 	{ "connections-per-host",  AT(connections_per_host),   false, 1,	1000000 },
@@ -54,8 +53,8 @@ static const struct limit_row rows[] = {
 	{ "record-seconds",	   AT(record_seconds),	       false, 1,	86400 },
 	{ "stall-seconds",	   AT(stall_seconds),	       false, 1,	86400 },
 	{ "idle-seconds",	   AT(idle_seconds),	       false, 0,	86400 },
-	{ "amplification-percent", AT(amplification_percent),  false, 0,	1000000 },
 	{ "datagrams-per-second",  AT(datagrams_per_second),   false, 0,	100000000 },
+	{ "datagram-bytes-per-second", AT(datagram_bytes_per_second), false, 0, 1000000000 },
 };
 /* clang-format on */
 

@@ -400,6 +400,12 @@ rpc_streams_new(struct event_base *base)
 	return s;
 }
 
+void
+rpc_streams_prove(struct rpc_streams *s, struct proofs *proofs)
+{
+	s->proofs = proofs;
+}
+
 static void
 free_output(struct rpc_streams *s)
 {

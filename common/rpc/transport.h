@@ -15,9 +15,13 @@
 #include "rpc/server.h"
 
 struct event_base;
+struct proofs;
 struct rpc_streams;
 struct rpc_udp;
 struct rpc_tcp;
+
+#define RPC_UDP_FREE(n) ((n) + (n) / 2) /* reply that any sender may get */
+#define RPC_UDP_BURST	8 /* seconds of bytes that are saved up */
 
 struct rpc_limits {
 	size_t record_max; /* longest legal call of the programs */
@@ -34,11 +38,14 @@ struct rpc_limits {
 	unsigned int stall_seconds; /* time for a peer to read replies */
 	unsigned int idle_seconds; /* 0: no limit */
 	/*
-	 * UDP: largest reply in percent of the request, for peers that are not
-	 * local; and calls per second of one source. 0: no limit.
+	 * UDP, for peers that are not local; 0: no limit. The largest reply in
+	 * percent of the request. Calls per second of one client. Bytes per
+	 * second by which replies to one client exceed RPC_UDP_FREE times their
+	 * calls, unless a TCP connection has proven its address.
 	 */
 	unsigned int amplification_percent;
 	unsigned int datagrams_per_second;
+	unsigned int datagram_bytes_per_second;
 };
 
 /* Defaults of the fields above, for nfsd. Other daemons lower them. */
@@ -58,6 +65,13 @@ struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,
     const struct rpc_limits *);
 /* Call only when rpc_server_in_flight() is 0. */
 void rpc_udp_free(struct rpc_udp *);
+
+/*
+ * Addresses in proofs are not limited in bytes. rpc_streams_prove() adds those
+ * that have connected. Both may be NULL.
+ */
+void rpc_udp_prove(struct rpc_udp *, struct proofs *);
+void rpc_streams_prove(struct rpc_streams *, struct proofs *);
 
 /* State shared by the listening sockets of an event loop. */
 struct rpc_streams *rpc_streams_new(struct event_base *);

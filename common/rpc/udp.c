@@ -18,11 +18,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "rpc/transport.h"
 
-#define UDP_BATCH      32 /* datagrams per wake-up */
-#define UDP_ARENA      (256 * 1024) /* bytes of replies sent with one call */
-#define UDP_RATE_SLOTS 4096 /* sources whose rate is counted */
+#define UDP_BATCH 32 /* datagrams per wake-up */
+#define UDP_ARENA (256 * 1024) /* bytes of replies sent with one call */
 
 #define UDP_CONTROL                                                            \
 	(CMSG_SPACE(sizeof(struct in_pktinfo)) +                               \
@@ -33,12 +33,6 @@ struct udp_slot {
 	struct sockaddr_storage name;
 	_Alignas(struct cmsghdr) uint8_t control[UDP_CONTROL];
 	struct iovec iov;
-};
-
-struct udp_rate {
-	uint64_t source;
-	uint64_t second;
-	unsigned int calls;
 };
 
 struct rpc_udp {
@@ -57,7 +51,8 @@ struct rpc_udp {
 	size_t request_max;
 	uint8_t *replies; /* memory of the replies of a batch */
 	size_t replies_cap, replies_len;
-	struct udp_rate *rates; /* NULL: no limit */
+	struct meter *calls, *bytes; /* of each client; NULL: no limit */
+	struct proofs *proofs; /* addresses without a limit of bytes */
 };
 
 /* Gets the local address of the call, and the interface. */
@@ -185,26 +180,12 @@ udp_flush(struct rpc_udp *u)
 	return true;
 }
 
-/* Has this source sent more calls in this second than it may? */
+/* Has this client sent more calls than it may? */
 static bool
 is_over_rate(struct rpc_udp *u, const struct addr *from)
 {
-	struct udp_rate *r;
-	uint64_t source, second;
-
-	if (u->rates == NULL || addr_is_loopback(from))
-		return false;
-	source = addr_hash(from);
-	r = &u->rates[source % UDP_RATE_SLOTS];
-	second = clock_coarse_ms() / 1000;
-	if (r->source != source || r->second != second) {
-		r->source = source;
-		r->second = second;
-		r->calls = 0;
-	}
-	if (r->calls++ < u->limits.datagrams_per_second)
-		return false;
-	return true;
+	return u->calls != NULL && !addr_is_loopback(from) &&
+	    !meter_take(u->calls, from, 1, clock_coarse_ms());
 }
 
 static void
@@ -216,6 +197,34 @@ log_over_rate(const struct rpc_udp *u, const struct addr *from)
 		log_warnx("udp %s: more than %u calls a second, dropped; "
 			  "-o datagrams-per-second raises the limit",
 		    addr_print(from, text), u->limits.datagrams_per_second);
+}
+
+/*
+ * May a reply of this length be sent? A datagram's sender can be forged, so that
+ * the reply hits another machine. A reply that is not much longer than its call
+ * is no gain for an attacker.
+ */
+static bool
+may_send(struct rpc_udp *u, const struct rpc_origin *origin, size_t len)
+{
+	const struct addr *from = &origin->peer.from;
+	size_t free = RPC_UDP_FREE((size_t)(origin->ticket >> 32));
+	uint64_t now;
+	char text[ADDR_STRLEN];
+
+	if (u->bytes == NULL || len <= free || addr_is_loopback(from))
+		return true;
+	now = clock_coarse_ms();
+	if (meter_take(u->bytes, from, len - free, now) ||
+	    (u->proofs != NULL && proofs_have(u->proofs, from, now)))
+		return true;
+	if (log_permit("udp bytes", addr_hash(from)))
+		log_warnx("udp %s: replies exceed their calls by more than %u "
+			  "bytes a second, dropped; TCP has no such limit, "
+			  "-o datagram-bytes-per-second raises it",
+		    addr_print(from, text),
+		    u->limits.datagram_bytes_per_second);
+	return false;
 }
 
 /* Sets the origin of a call. Returns false if no reply could be sent. */
@@ -239,7 +248,7 @@ get_origin(struct rpc_udp *u, struct mmsghdr *mm, struct rpc_origin *origin)
 	peer->to.port = u->port;
 	ifindex = 0;
 	get_pktinfo(&mm->msg_hdr, &peer->to, &ifindex);
-	origin->ticket = ifindex;
+	origin->ticket = (uint64_t)mm->msg_len << 32 | ifindex;
 	max = u->limits.datagram_reply_max;
 	ratio = u->limits.amplification_percent;
 	if (ratio != 0 && !addr_is_loopback(&peer->from) &&
@@ -257,7 +266,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	struct rpc_udp *u = origin->transport;
 
 	if (len == 0 || u->out_n == UDP_BATCH ||
-	    len > u->replies_cap - u->replies_len)
+	    len > u->replies_cap - u->replies_len || !may_send(u, origin, len))
 		return; /* dropped: the client repeats the call */
 	memcpy(u->replies + u->replies_len, reply, len);
 	enqueue(u, origin, len);
@@ -291,7 +300,7 @@ serve_one(struct rpc_udp *u, struct mmsghdr *mm)
 	verdict = rpc_serve(u->server, &origin, mm->msg_hdr.msg_iov->iov_base,
 	    mm->msg_len, u->replies + u->replies_len,
 	    u->replies_cap - u->replies_len, &len);
-	if (verdict == RPC_ANSWERED)
+	if (verdict == RPC_ANSWERED && may_send(u, &origin, len))
 		enqueue(u, &origin, len);
 	else if (verdict == RPC_BUSY)
 		log_busy(&origin.peer.from);
@@ -390,6 +399,16 @@ set_up_batch(struct rpc_udp *u)
 	}
 }
 
+/* Returns NULL if there is no limit. */
+static struct meter *
+new_meter(unsigned int per_second, unsigned int seconds)
+{
+	struct bucket_rate rate = { per_second,
+		(uint64_t)per_second * seconds };
+
+	return per_second == 0 ? NULL : meter_new(&rate);
+}
+
 struct rpc_udp *
 rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
     const struct rpc_limits *limits)
@@ -408,10 +427,9 @@ rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
 	u->replies_cap = UDP_ARENA + limits->datagram_reply_max;
 	u->requests = malloc(UDP_BATCH * u->request_max);
 	u->replies = malloc(u->replies_cap);
-	if (limits->datagrams_per_second != 0)
-		u->rates = calloc(UDP_RATE_SLOTS, sizeof(*u->rates));
-	if (u->requests == NULL || u->replies == NULL ||
-	    (limits->datagrams_per_second != 0 && u->rates == NULL))
+	u->calls = new_meter(limits->datagrams_per_second, 1);
+	u->bytes = new_meter(limits->datagram_bytes_per_second, RPC_UDP_BURST);
+	if (u->requests == NULL || u->replies == NULL)
 		fatal("udp socket: buffers");
 	set_up_batch(u);
 	u->readable =
@@ -425,6 +443,12 @@ rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
 }
 
 void
+rpc_udp_prove(struct rpc_udp *u, struct proofs *proofs)
+{
+	u->proofs = proofs;
+}
+
+void
 rpc_udp_free(struct rpc_udp *u)
 {
 	if (u == NULL)
@@ -434,6 +458,7 @@ rpc_udp_free(struct rpc_udp *u)
 	close(u->fd);
 	free(u->requests);
 	free(u->replies);
-	free(u->rates);
+	meter_free(u->calls);
+	meter_free(u->bytes);
 	free(u);
 }

@@ -16,6 +16,7 @@
 #include <event2/event.h>
 
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/util.h"
 #include "confine/jail.h"
 #include "confine/sandbox.h"
@@ -32,6 +33,7 @@
 
 struct worker {
 	struct role *role;
+	struct proofs proofs;
 	struct event_base *base;
 	struct mount_state state;
 	struct mountd_setup setup;
@@ -205,13 +207,17 @@ listen_to_all(struct worker *w)
 	    -1)
 		fatalx("an inherited descriptor is not a listening socket");
 	w->streams = rpc_streams_new(w->base);
+	hash_key_random(&w->proofs.key);
+	rpc_streams_prove(w->streams, &w->proofs);
 	for (i = 0; i < w->sockets.n; i++) {
-		if (w->sockets.list[i].udp)
-			w->udp[i] = rpc_udp_new(w->base, w->server,
-			    w->sockets.list[i].fd, l);
-		else
+		if (!w->sockets.list[i].udp) {
 			w->tcp[i] = rpc_tcp_new(w->streams, w->server,
 			    w->sockets.list[i].fd, l, NULL, NULL);
+			continue;
+		}
+		w->udp[i] =
+		    rpc_udp_new(w->base, w->server, w->sockets.list[i].fd, l);
+		rpc_udp_prove(w->udp[i], &w->proofs);
 	}
 	ev = event_new(w->base, w->role->channel, EV_READ | EV_PERSIST,
 	    on_message, w);

@@ -38,7 +38,7 @@ struct parent {
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
-	int verifier; /* write verifier: memory that all workers share */
+	int shared; /* memory that all workers share */
 	struct parent_stats stats;
 	struct parent_tls tls;
 	struct reload reload;
@@ -121,7 +121,7 @@ worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 	const struct parent *p = arg;
 
 	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
-	fds[NFSD_FD_VERIFIER] = p->verifier;
+	fds[NFSD_FD_SHARED] = p->shared;
 	fds[NFSD_FD_STATS] = parent_stats_fd(&p->stats, index);
 	return NFSD_FD_SOCKETS +
 	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
@@ -383,6 +383,20 @@ bind_sockets(struct parent *p)
 			fatal("sockets of worker %u", i);
 }
 
+static int
+make_shared(void)
+{
+	struct nfsd_shared *shared = NULL;
+	int fd = shm_new(sizeof(*shared));
+
+	if (fd != -1)
+		shared = shm_map(fd, sizeof(*shared), true);
+	if (shared == NULL)
+		fatal("shared memory");
+	hash_key_random(&shared->proofs.key);
+	return fd;
+}
+
 static void
 prepare(struct parent *p)
 {
@@ -396,9 +410,7 @@ prepare(struct parent *p)
 	parent_tls_prepare(&p->tls, p->n);
 	(void)daemon_raise_files();
 	bind_sockets(p);
-	p->verifier = shm_new(sizeof(uint64_t));
-	if (p->verifier == -1)
-		fatal("shared memory");
+	p->shared = make_shared();
 	daemon_detach(&p->n->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->n->d.rootless);
 	p->n->setup.mode = (enum nfsd_mode) - 1; /* none: logs the first */

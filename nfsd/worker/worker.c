@@ -66,6 +66,7 @@ struct worker {
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	struct worker_tls tls;
+	struct proofs *proofs;
 	uint64_t late;
 	size_t descriptors; /* for files and connections */
 	struct event *on_parent, *on_second, *on_drain;
@@ -346,15 +347,15 @@ open_door(struct worker *w)
 static void
 map_memory(struct worker *w)
 {
-	_Atomic uint64_t *verifier;
+	struct nfsd_shared *shared;
 
-	verifier =
-	    shm_map(w->role->fds[NFSD_FD_VERIFIER], sizeof(*verifier), true);
+	shared = shm_map(w->role->fds[NFSD_FD_SHARED], sizeof(*shared), true);
 	w->stats =
 	    shm_map(w->role->fds[NFSD_FD_STATS], sizeof(*w->stats), true);
-	if (verifier == NULL || w->stats == NULL)
+	if (shared == NULL || w->stats == NULL)
 		fatal("shared memory");
-	door_share_verifier(w->door, verifier);
+	w->proofs = &shared->proofs;
+	door_share_verifier(w->door, &shared->verifier);
 }
 
 static void
@@ -385,10 +386,13 @@ start_serving(struct worker *w)
 		w->role->nfds - NFSD_FD_SOCKETS) == -1)
 		fatal("sockets");
 	w->streams = rpc_streams_new(w->base);
+	rpc_streams_prove(w->streams, w->proofs);
 	for (i = 0; i < w->sockets.n; i++) {
 		s = &w->sockets.list[i];
 		if (s->udp) {
-			(void)rpc_udp_new(w->base, w->server, s->fd, limits);
+			rpc_udp_prove(rpc_udp_new(w->base, w->server, s->fd,
+					  limits),
+			    w->proofs);
 			continue;
 		}
 		w->tcp[i] = rpc_tcp_new(w->streams, w->server, s->fd, limits,

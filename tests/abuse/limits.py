@@ -80,6 +80,21 @@ def datagrams(s, prog):
     return []
 
 
+def bytes_by_datagram(s, prog):
+    """Lists, or data, for a sender that may be forged."""
+    message = call(MOUNT, 1, 5)
+    if prog == NFS:
+        c = s.nfs3()
+        fh = c.lookup(s.root(), "big").fh
+        c.close()
+        message = Nfs3(None).message("READ", opaque(fh) + u64(0) + u32(8192))
+    with s.udp(prog, source=("10.66.0.1", 0)) as t:
+        for _ in range(400):
+            t.send(message)
+            t.receive_raw(0.001)
+    return []
+
+
 def no_descriptor(s, prog):
     worker = s.role("nfsd", "worker")
     set_limit(worker, resource.RLIMIT_NOFILE, highest_descriptor(worker) + 2)
@@ -147,6 +162,9 @@ ROWS = [
       for d in PROGRAMS),
     *((d, "datagrams-per-second", option("datagrams-per-second", 5),
        datagrams) for d in PROGRAMS),
+    *((d, "datagram-bytes-per-second", option(
+        "datagram-bytes-per-second", 500), bytes_by_datagram)
+      for d in ("mountd", "nfsd")),
     ("nfsd", "fragments-max", option("fragments-max", 4), one_message(
         b"".join(record(b"x", False) for _ in range(50)))),
     ("nfsd", "partial-max", option("partial-max", 100000), halves),
@@ -170,7 +188,8 @@ ROWS = [
 
 def server(world, daemon, flags, special):
     needs = (daemon,) if daemon == "portmapd" else ("mountd", "nfsd")
-    s = Server(world, "{d}/rw 127.0.0.0/8(rw,insecure,crossmnt)\n"
+    s = Server(world, "{d}/rw 127.0.0.0/8(rw,insecure,crossmnt) "
+               "10.66.0.1(ro,insecure)\n"
                "{d}/fuse 127.0.0.0/8(rw,insecure)", daemons=needs,
                flags={daemon: flags}, dirs=("fuse",))
     s.special = special

@@ -3,13 +3,14 @@
 connections, cached replies, bytes over UDP, guesses of handles."""
 import os
 import subprocess
+import time
 
 from harness import case
-from mount import MNT, MOUNT
+from mount import DUMP, EXPORT, MNT, MOUNT
 from nfs import ACCES, BADHANDLE, EXIST, NFS, OK, STALE, Nfs2, Nfs3, sattr3
 from pmap import PMAP, register
 from process import as_user, eventually
-from rpc import Closed, Reply, call, opaque, tcp, udp, unix
+from rpc import Closed, Reply, call, opaque, tcp, u32, u64, udp, unix
 from servers import Server
 
 PROGRAMS = {"portmapd": (PMAP, 2), "mountd": (MOUNT, 3), "nfsd": (NFS, 3)}
@@ -229,3 +230,61 @@ def refused_guess(s):
         c = Nfs3(t)
         for fh in (root, *guess(root, 28, 20)):
             s.equal(c.getattr(fh).status(), ACCES, "a refused host")
+
+
+STRANGER = "10.78.0.1"  # an address that is not loopback
+BURST = 8  # seconds of bytes that are saved up
+RATES = {MOUNT: 4096, NFS: 4 << 20}
+
+
+def reflected(s, prog, message, count, patience=0.02):
+    """Bytes that come back for calls with this sender, beyond 1.5 times
+    theirs, and the most that may come in the time it took."""
+    got = 0
+    started = time.monotonic()
+    with udp(s.ports[prog], source=(STRANGER, 0)) as t:
+        for _ in range(count):
+            t.send(message)
+            data = t.receive_raw(patience)
+            got += max(0, len(data or b"") - len(message) * 3 // 2)
+    took = time.monotonic() - started
+    return got, RATES[prog] * (BURST + took + 1)
+
+
+@case(127, "datagrams from a sender that may be forged: the replies are no "
+      "weapon, TCP proves an address", own=True)
+def reflection(w):
+    subprocess.run(["ip", "address", "add", STRANGER + "/32", "dev", "lo"],
+                   check=True)
+    lines = "".join(f"{{d}}/x{i} *(ro,insecure)\n" for i in range(40))
+    with Server(w, "{d}/rw *(rw,insecure)\n" + lines,
+                dirs=tuple(f"x{i}" for i in range(40))) as s:
+        for proc in (EXPORT, DUMP):
+            message = call(MOUNT, 1, proc)
+            got, most = reflected(s, MOUNT, message, 200)
+            w.true(got <= most, f"MOUNT {proc}: {got} bytes")
+        with open(s.dir + "/rw/big", "wb") as f:
+            f.write(bytes(1 << 20))
+        c = s.nfs3()
+        fh = c.lookup(s.root(), "big").fh
+        c.close()
+        read = Nfs3(None).message("READ", opaque(fh) + u64(0) + u32(32768))
+        w.true(len(read) < 120, "a short call")
+        got, most = reflected(s, NFS, read, 2500)
+        w.true(most / 2 < got <= most, f"READ: {got} of {most} bytes")
+        lines = [x for x in s.log("nfsd").splitlines() if STRANGER in x]
+        w.equal(len(lines), 1, f"lines of log: {lines}")
+        with udp(s.ports[NFS], source=(STRANGER, 0)) as t:
+            w.equal(Nfs3(t).getattr(fh).status(), OK, "short replies")
+        # the same sender, now that TCP has proven it
+        with s.tcp(source=(STRANGER, 0)):
+            got, most = reflected(s, NFS, read, 2500, 10)
+        w.equal(got, 2500 * (len_of(s, read) - len(read) * 3 // 2),
+                "every call of a proven sender is answered")
+    subprocess.run(["ip", "address", "del", STRANGER + "/32", "dev", "lo"],
+                   check=True)
+
+
+def len_of(s, message):
+    with s.udp() as t:
+        return len(t.rpc(message).data)

@@ -75,4 +75,10 @@ ok $? "U-Boot uses READ of version 2 ($n)"
 n=$(reads 3 10.77.0.3)
 [ "$n" -gt 100 ]
 ok $? "U-Boot uses READ of version 3 ($n)"
+# What U-Boot reads in a second, and what it may: tern(7).
+rate=$(tshark -r "$T/uboot.pcap" -Y 'ip.src == 10.77.0.1 && nfs' -T fields -e frame.time_relative -e frame.len 2>/dev/null |
+    awk '{ s[int($1)] += $2 } END { for (i in s) if (s[i] > m) m = s[i]; print m + 0 }')
+diag "U-Boot reads $rate bytes in its fastest second"
+! grep -q 'replies exceed' "$T/nfsd.log" "$T/mountd.log"
+ok $? 'no reply to U-Boot is dropped' || diag "$(grep exceed "$T"/*.log)"
 done_testing

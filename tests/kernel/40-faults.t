@@ -32,7 +32,7 @@ again() {
 	case $1 in
 	portmapd) start_again portmapd ;;
 	mountd) start_again mountd -p 20048 ;;
-	nfsd) start_again nfsd -p 2049 ;;
+	nfsd) start_again nfsd -p 2049 -o datagram-bytes-per-second=0 ;;
 	esac
 }
 

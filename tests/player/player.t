@@ -34,10 +34,13 @@ head -c 10000000 /dev/urandom >"$m/$long/$long"
 head -c 10000000 /dev/urandom >"$m/PIONEER/ガギグ.pdb"
 chmod -R a+rX "$m"
 mkdir "$T/rest" && "$load" -t "$T/rest"
-exports "$m 127.0.0.1(ro,insecure,all_squash,names=utf16le,alias=/C/,alias=/B/)
+# An address that is not loopback: there the bytes over UDP are limited.
+ip address add 169.254.7.7/16 dev lo
+exports "$m 127.0.0.1(ro,insecure,all_squash,names=utf16le,alias=/C/,alias=/B/) \
+    169.254.0.0/16(ro,insecure,all_squash,names=utf16le,alias=/C/)
 $m 127.0.0.1(ro,insecure)
 $T/rest 127.0.0.1(rw,insecure)"
-check 'portmapd on 111 and 50111' start portmapd -a 127.0.0.1 \
+check 'portmapd on 111 and 50111' start portmapd -a 0.0.0.0 \
     -a 127.0.0.1@50111
 check 'mountd' start mountd
 check 'nfsd' start nfsd
@@ -52,6 +55,12 @@ play 'another alias, names of 255 characters' 127.0.0.1 /B/ "$long/$long" \
 play 'without the slash, combining names' 127.0.0.1 /C PIONEER/ガギグ.pdb \
     "$m/PIONEER/ガギグ.pdb"
 play 'AUTH_NULL' -n 127.0.0.1 /C/ PIONEER/ガギグ.pdb "$m/PIONEER/ガギグ.pdb"
+
+# all of it at once, and then a quarter of it at the pace of playing
+play 'bytes over UDP are limited: 30 MB at full speed' -e 169.254.7.7 /C/ "$song" "$m/$song"
+play 'and played on' -i 4 169.254.7.7 /C/ PIONEER/ガギグ.pdb "$m/PIONEER/ガギグ.pdb"
+! grep -q 'replies exceed' "$T/nfsd.log" "$T/mountd.log"
+ok $? 'no reply to a player is dropped' || diag "$(grep exceed "$T"/*.log)"
 
 # a second client at full speed: 64 KiB READs, eight outstanding
 "$load" -p "$(port_of nfsd tcp)" -m "$(port_of mountd tcp)" -s 15 \

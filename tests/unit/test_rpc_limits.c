@@ -53,8 +53,8 @@ main(void)
 	is(rpc_limits_set(&l, "connections-max", "0"),
 	    "not a number from 1 to 1000000",
 	    "refuses a number that is too low");
-	is(rpc_limits_set(&l, "datagram-reply-max", "65508"),
-	    "not a number from 64 to 65507",
+	is(rpc_limits_set(&l, "record-seconds", "86401"),
+	    "not a number from 1 to 86400",
 	    "refuses a number that is too high");
 	is(rpc_limits_set(&l, "queue-max", "1M"),
 	    "not a number from 4096 to 67108864",

@@ -20,7 +20,9 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "rpc/pool.h"
 #include "stub.h"
 #include "tap.h"
@@ -330,6 +332,51 @@ test_amplification(void)
 	limits.amplification_percent = 0;
 }
 
+/* Replies that exceed their calls, to a sender that may be forged. */
+static void
+test_bytes(void)
+{
+	static struct proofs proofs;
+	struct addr proven;
+	unsigned int i, long_ones = 0, short_ones = 0;
+	int fd;
+
+	limits.datagram_bytes_per_second = 1000;
+	begin("0.0.0.0");
+	hash_key_random(&proofs.key);
+	rpc_udp_prove(udp, &proofs);
+	fd = client("192.0.2.1");
+	/* Each exceeds 1.5 times its call of 44 bytes by 962. */
+	for (i = 0; i < 100; i++)
+		call(fd, 1, STUB_BYTES, 1000);
+	for (i = 0; i < 100; i++)
+		call(fd, 2, STUB_BYTES, 30);
+	while (short_ones < 100 && reply(fd) > 0) {
+		long_ones += word(0) == 1;
+		short_ones += word(0) == 2;
+	}
+	cmp_ok(short_ones, "==", 100, "short replies are not limited");
+	ok(long_ones >= 8 && long_ones <= 50,
+	    "of 100 long replies at once %u are sent", long_ones);
+	(void)addr_parse(&proven, "192.0.2.1");
+	proofs_add(&proofs, &proven, clock_coarse_ms());
+	for (i = 0; i < 20; i++)
+		call(fd, 1, STUB_BYTES, 1000);
+	for (i = 0; i < 20 && reply(fd) == 1028;)
+		i++;
+	cmp_ok(i, "==", 20, "an address that TCP has proven is not limited");
+	close(fd);
+	fd = client("127.0.0.1");
+	for (i = 0; i < 20; i++)
+		call(fd, 1, STUB_BYTES, 1000);
+	for (i = 0; i < 20 && reply(fd) == 1028;)
+		i++;
+	cmp_ok(i, "==", 20, "loopback is not limited");
+	close(fd);
+	rpc_udp_free(udp);
+	limits.datagram_bytes_per_second = 0;
+}
+
 static void
 test_rate(void)
 {
@@ -371,6 +418,7 @@ main(void)
 	skip(!own, 11, "no network namespace");
 	test_odd_sources();
 	test_amplification();
+	test_bytes();
 	test_rate();
 	end_skip;
 	rpc_udp_free(NULL);

@@ -35,6 +35,15 @@ check_client(struct call_ctx *ctx, const struct served_exports *x,
 	obj->utf16 = fh_is_utf16(fh);
 	client = door_client(ctx->thread, obj->export, obj->utf16,
 	    ctx->call->peer, &why);
+	/*
+	 * The dialect is not verified yet. A client of the other dialect may
+	 * have altered the handle.
+	 */
+	if (client == NULL &&
+	    door_client(ctx->thread, e, !obj->utf16, ctx->call->peer, NULL) !=
+		NULL &&
+	    !door_check_tag(ctx, e, fh))
+		return NFSERR_BADHANDLE;
 	if (client == NULL) {
 		door_refuse(ctx, obj->export, obj->utf16, why);
 		return NFSERR_ACCES;

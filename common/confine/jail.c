@@ -49,6 +49,7 @@ struct jail {
 struct jail_result {
 	int spaces[2];
 	int *roots; /* per plan->add */
+	bool *replaced; /* the same; not NULL while the child only looks */
 	int error; /* errno of JAIL_SAY_FAILED */
 	bool done;
 };
@@ -97,6 +98,8 @@ take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
 		r->roots[i] = fds[0];
 	} else if (type == JAIL_SAY_ABSENT)
 		log_absent(plan->add[i].path, word->error);
+	else if (type == JAIL_SAY_REPLACED && r->replaced != NULL)
+		r->replaced[i] = true;
 	else if (type == JAIL_SAY_FAILED)
 		r->error = word->error;
 	else if (type == JAIL_SAY_DONE)
@@ -152,7 +155,7 @@ clear_result(struct jail_result *r, size_t n)
 static ssize_t
 jail_give_up(const struct jail_plan *plan, struct jail_result *r)
 {
-	if (plan->mount_space == -1)
+	if (plan->mount_space == -1 && plan->roots == NULL)
 		fatal("jail: cannot start the process that builds it");
 	r->error = errno;
 	return -1;
@@ -207,9 +210,11 @@ run(struct jail_plan *plan, struct jail_result *r)
 		r->roots[i] = -1;
 	plan->skip = skip;
 	while ((stuck = run_once(plan, r)) != -1) {
-		log_warnx("export %s: not served: no answer for %d s (is its "
-			  "file server down? reload when it is back)",
-		    plan->add[stuck].path, JAIL_WAIT_MS / 1000);
+		log_warnx("export %s: %s: no answer for %d s (is its file "
+			  "server down? reload when it is back)",
+		    plan->add[stuck].path,
+		    plan->roots == NULL ? "not served" : "stays as it is",
+		    JAIL_WAIT_MS / 1000);
 		skip[stuck] = true;
 	}
 	free(skip);
@@ -293,20 +298,16 @@ free_entries(struct jail_entry *e, size_t n)
 }
 
 /*
- * Makes the jail of descriptors only. If one directory other than / holds all
+ * For a jail of descriptors only: if one directory other than / holds all
  * exports, the roles also get a chroot to it.
  */
 static void
-fall_back(struct jail *jail, const struct jail_export *list, size_t n,
-    const int *roots, bool rootless)
+fall_back(struct jail *jail, const struct jail_export *list, size_t n)
 {
 	struct stat here, top;
-	size_t i;
 
-	for (i = 0; i < n; i++)
-		jail->list[i].root = roots[i];
-	if (rootless)
-		return;
+	jail->kind = JAIL_NONE;
+	close_fd(&jail->directory);
 	jail->directory = open_common(list, n);
 	if (jail->directory != -1 && fstat(jail->directory, &here) == 0 &&
 	    stat("/", &top) == 0 &&
@@ -345,8 +346,11 @@ jail_new(const struct jail_export *list, size_t n, bool rootless)
 		 "user namespaces)");
 	r.roots = must(calloc(n + 1, sizeof(*r.roots)));
 	open_plain(list, n, r.roots);
-	fall_back(jail, list, n, r.roots, rootless);
+	for (i = 0; i < n; i++)
+		jail->list[i].root = r.roots[i];
 	free(r.roots);
+	if (!rootless)
+		fall_back(jail, list, n);
 	return jail;
 }
 
@@ -376,6 +380,38 @@ same(const struct jail_entry *e, const struct jail_export *x)
 {
 	return e != NULL && e->root != -1 && e->read_only == x->read_only &&
 	    e->mount == x->mount;
+}
+
+/*
+ * Finds the exports whose path leads to another directory than the one in the
+ * jail. It was removed or moved away since. A child looks, because a path may
+ * not answer; such an export stays as it is. Returns a flag per export.
+ */
+static bool *
+find_replaced(const struct jail *jail, const struct jail_export *list, size_t n)
+{
+	struct jail_result r = { .replaced = must(calloc(n + 1, 1)) };
+	int *roots = must(calloc(n + 1, sizeof(*roots)));
+	struct jail_plan plan = { .roots = roots,
+		.mount_space = -1,
+		.user_space = -1,
+		.add = list,
+		.nadd = n };
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		roots[i] = jail_root(jail, list[i].path);
+	if (run(&plan, &r) == 0)
+		free(r.roots);
+	else
+		log_warn("jail: cannot look for exports that were replaced");
+	for (i = 0; i < n; i++)
+		if (r.replaced[i])
+			log_info("export %s: another directory is there now, "
+				 "or none",
+			    list[i].path);
+	free(roots);
+	return r.replaced;
 }
 
 /* The difference between the mounted list and the new one. */
@@ -413,6 +449,7 @@ static void
 compare(const struct jail *jail, const struct jail_export *list, size_t n,
     struct jail_change *c)
 {
+	bool *replaced = find_replaced(jail, list, n);
 	size_t i, j;
 
 	c->add = must(calloc(n + 1, sizeof(*c->add)));
@@ -428,13 +465,15 @@ compare(const struct jail *jail, const struct jail_export *list, size_t n,
 	for (i = 0; i < n; i++) {
 		struct jail_entry *old = jail_find(jail, list[i].path);
 
-		if (same(old, &list[i]) && !is_shaken(c, list[i].path))
+		if (same(old, &list[i]) && !replaced[i] &&
+		    !is_shaken(c, list[i].path))
 			continue;
 		c->place[c->nadd] = i;
 		c->add[c->nadd++] = list[i];
 		if (old != NULL && old->root != -1)
 			c->remove[c->nremove++] = old->path;
 	}
+	free(replaced);
 }
 
 /* Replaces the jail's list. An export that stays keeps its descriptor. */
@@ -487,6 +526,8 @@ jail_update(struct jail *jail, const struct jail_export *list, size_t n)
 	if (failed == 0) {
 		swap(jail, list, n, &c, r.roots);
 		jail->needs_restart = c.nadd > 0 && jail->kind != JAIL_MOUNTS;
+		if (jail->kind == JAIL_CHROOT && c.nadd > 0)
+			fall_back(jail, list, n);
 		free(r.roots);
 	} else
 		log_warn("jail: cannot change the exports' mounts: the old "

@@ -45,8 +45,9 @@ enum jail_kind {
  */
 struct jail *jail_new(const struct jail_export *list, size_t n, bool rootless);
 /*
- * Makes the jail hold exactly this list. Exports in both lists keep their
- * mount. Returns 0, or -1 if a child failed; the jail is then unchanged.
+ * Makes the jail hold exactly this list. Exports in both lists keep their mount,
+ * unless another directory is at their path now. Returns 0, or -1 if a child
+ * failed; the jail is then unchanged.
  */
 int jail_update(struct jail *, const struct jail_export *list, size_t n);
 /*

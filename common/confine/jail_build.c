@@ -6,6 +6,7 @@
  * Runs in: short-lived children of mountd's and nfsd's parent.
  */
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,6 +138,37 @@ change_old(const struct jail_plan *plan, int *trees)
 	return top;
 }
 
+/* Does the path lead to another directory than root, or to none? */
+static bool
+is_replaced(const char *path, int root)
+{
+	int fd = jail_path_open(path);
+	struct stat here, was;
+	bool same = fd != -1 && fstat(fd, &here) == 0 &&
+	    fstat(root, &was) == 0 && here.st_dev == was.st_dev &&
+	    here.st_ino == was.st_ino;
+
+	if (fd != -1)
+		close(fd);
+	return !same;
+}
+
+static void NO_RETURN
+look_at_paths(const struct jail_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->nadd; i++) {
+		if (plan->roots[i] == -1 || plan->skip[i])
+			continue;
+		say(plan, JAIL_SAY_TRYING, i, 0, NULL, 0);
+		if (is_replaced(plan->add[i].path, plan->roots[i]))
+			say(plan, JAIL_SAY_REPLACED, i, 0, NULL, 0);
+	}
+	say(plan, JAIL_SAY_DONE, 0, 0, NULL, 0);
+	_exit(0);
+}
+
 void
 jail_build(const struct jail_plan *plan)
 {
@@ -145,6 +177,8 @@ jail_build(const struct jail_plan *plan)
 
 	if (trees == NULL)
 		fail(plan);
+	if (plan->roots != NULL)
+		look_at_paths(plan);
 	top = plan->mount_space == -1 ? make_new(plan, trees) :
 					change_old(plan, trees);
 	attach_all(plan, trees, top);

@@ -20,6 +20,7 @@ enum jail_say {
 	JAIL_SAY_TRYING, /* which: about to open this path */
 	JAIL_SAY_ROOT, /* which, descriptor: the export's root in the jail */
 	JAIL_SAY_ABSENT, /* which, error: this path cannot be mounted */
+	JAIL_SAY_REPLACED, /* which: another directory is there, or none */
 	JAIL_SAY_FAILED, /* error: nothing can be mounted */
 	JAIL_SAY_DONE
 };
@@ -32,6 +33,11 @@ struct jail_word {
 
 struct jail_plan {
 	int channel;
+	/*
+	 * Not NULL: nothing is mounted. The child only looks whether each path
+	 * still leads to its root; -1: this one does not matter.
+	 */
+	const int *roots;
 	bool user; /* use a user namespace */
 	int mount_space; /* -1: make a new one */
 	int user_space;

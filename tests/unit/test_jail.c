@@ -236,6 +236,44 @@ test_moved_out(void)
 	jail_free(jail);
 }
 
+/* Is the root of the export the directory that is at its path now? */
+static bool
+is_current(const struct jail *jail, const char *path)
+{
+	struct stat root, here;
+
+	return fstat(jail_root(jail, path), &root) == 0 &&
+	    stat(path, &here) == 0 && root.st_ino == here.st_ino;
+}
+
+static void
+test_replaced(void)
+{
+	struct jail_export list[] = { { media, true, 0 }, { srv, false, 0 },
+		{ nested, true, 0 } };
+	struct jail *jail = jail_new(list, nitems(list), false);
+	int before = jail_root(jail, srv);
+	char away[200];
+
+	ok(rmdir(media) == 0 && mkdir(media, 0755) == 0 &&
+		!is_current(jail, media),
+	    "an exported directory is removed and made again");
+	cmp_ok(jail_update(jail, list, nitems(list)), "==", 0, "updates");
+	ok(is_current(jail, media), "the new directory is mounted");
+	cmp_ok(jail_root(jail, srv), "==", before,
+	    "the other export keeps its mount");
+	(void)snprintf(away, sizeof(away), "%s.away", nested);
+	ok(rename(nested, away) == 0 &&
+		jail_update(jail, list, nitems(list)) == 0 &&
+		jail_root(jail, nested) == -1,
+	    "an export that was moved away has no root");
+	ok(rename(away, nested) == 0 &&
+		jail_update(jail, list, nitems(list)) == 0 &&
+		is_current(jail, nested),
+	    "it has one again after it was moved back");
+	jail_free(jail);
+}
+
 static void
 test_absent(void)
 {
@@ -418,6 +456,7 @@ main(void)
 	make_tree();
 	test_mounts();
 	test_moved_out();
+	test_replaced();
 	test_absent();
 	test_links();
 	test_user();

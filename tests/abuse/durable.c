@@ -3,14 +3,15 @@
  * Writes, remembers what was promised, and looks whether it is there, while
  * the test kills the server again and again:
  *
- *	durable address port mountport export seconds
+ *	durable address port mountport export seconds [datasync]
  *
  * Each block of a file holds its number and a count. For each block we know
  * which count is on disk by promise (a stable write, or a COMMIT with the
  * verifier of the write) and which counts were sent since. After every new
  * connection all blocks are read: a count below the promise is a broken
  * promise; an acknowledged unstable write may only be missing when the verifier
- * has changed. Says each time that it has looked. SIGTERM ends it early. Prints
+ * has changed. Names and attributes are changed as well (durable_names.c); with
+ * datasync those may be lost. Says each time that it has looked. SIGTERM ends it early. Prints
  * numbers at the end; exit 1 when a promise was broken.
  * Runs in: tests.
  */
@@ -19,6 +20,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <err.h>
 #include <signal.h>
@@ -30,17 +32,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "durable.h"
 #include "lib/rpc_client.h"
-#include "rpc/xdr.h"
 
 #define BLOCKS	   128
 #define BLOCK	   4096
-#define FH_MAX	   64
-#define TIMEOUT_MS 3000
+#define TIMEOUT_MS 60000 /* a call may not run after it was given up */
+#define DEAD_S	   5 /* a machine that does not answer is without power */
 #define PATIENCE_S 60 /* to find the server at first */
 
 enum stable { UNSTABLE, DATA_SYNC, FILE_SYNC };
-enum proc { LOOKUP = 3, READ = 6, WRITE = 7, CREATE = 8, COMMIT = 21 };
+enum proc { READ = 6, WRITE = 7, CREATE = 8, COMMIT = 21 };
 
 struct block {
 	uint32_t promised; /* on disk, whatever happens */
@@ -52,17 +54,17 @@ struct block {
 static struct sockaddr_in nfsd, mountd;
 static struct rpc_target to = { .fd = -1, .stream = true };
 static struct block blocks[BLOCKS];
-static uint8_t fh[FH_MAX];
-static size_t fh_len;
+static struct durable_fh fh;
 static uint64_t verf; /* last seen */
 static unsigned long writes, commits, checks, reconnects, changes, lost, broken;
 static uint32_t careless; /* so many writes ask for nothing */
 static uint64_t state = 88172645463325252u;
 static time_t end;
+static bool names_promised;
 static volatile sig_atomic_t stopped;
 
-static uint32_t
-rnd(uint32_t below)
+uint32_t
+durable_random(uint32_t below)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -75,6 +77,7 @@ connect_to(const struct sockaddr_in *at, uint32_t prog)
 {
 	static const struct rpc_cred root = { .flavor = AUTH_SYS };
 	static const struct timeval patience = { .tv_sec = 1 };
+	static const int yes = 1, tries = DEAD_S;
 
 	if (to.fd != -1)
 		close(to.fd);
@@ -85,42 +88,58 @@ connect_to(const struct sockaddr_in *at, uint32_t prog)
 	to.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	/* a machine without power does not even refuse */
 	setsockopt(to.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(to.fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+	setsockopt(to.fd, IPPROTO_TCP, TCP_KEEPIDLE, &yes, sizeof(yes));
+	setsockopt(to.fd, IPPROTO_TCP, TCP_KEEPINTVL, &yes, sizeof(yes));
+	setsockopt(to.fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
 	return connect(to.fd, (const struct sockaddr *)at, sizeof(*at)) == 0;
+}
+
+uint32_t
+durable_ask(uint32_t proc, const struct xdr_out *args, struct xdr_in *res)
+{
+	static uint8_t buf[65536];
+
+	if (rpc_client_call(&to, proc, args->base, args->len, buf, sizeof(buf),
+		res) != NULL)
+		return DURABLE_AWAY;
+	return xdr_get_u32(res);
 }
 
 /* A call whose status must be 0; false: the server is away. */
 static bool
 call(uint32_t proc, const struct xdr_out *args, struct xdr_in *res)
 {
-	static uint8_t buf[65536];
-	uint32_t status;
+	uint32_t status = durable_ask(proc, args, res);
 
-	if (rpc_client_call(&to, proc, args->base, args->len, buf, sizeof(buf),
-		res) != NULL)
-		return false;
-	status = xdr_get_u32(res);
-	if (status == 10008)
+	if (status == DURABLE_AWAY || status == 10008)
 		return false; /* come back later */
 	if (status != 0)
 		errx(1, "procedure %u: status %u", proc, status);
 	return true;
 }
 
-static void
-begin(struct xdr_out *x)
+void
+durable_begin(struct xdr_out *x)
 {
 	static uint8_t room[BLOCK + 512];
 
 	xdr_out_init(x, room, sizeof(room));
 }
 
-static void
-take_fh(struct xdr_in *res)
+void
+durable_put_fh(struct xdr_out *x, const struct durable_fh *to_put)
 {
-	struct slice s = xdr_get_opaque(res, FH_MAX);
+	xdr_put_opaque(x, to_put->bytes, to_put->len);
+}
 
-	memcpy(fh, s.data, s.len);
-	fh_len = s.len;
+void
+durable_get_fh(struct xdr_in *res, struct durable_fh *got)
+{
+	struct slice s = xdr_get_opaque(res, DURABLE_FH);
+
+	memcpy(got->bytes, s.data, s.len);
+	got->len = s.len;
 }
 
 /* Connects and calls, again and again: a busy machine takes its time. */
@@ -138,27 +157,30 @@ insist(const struct sockaddr_in *at, uint32_t prog, uint32_t proc,
 	return true;
 }
 
-/* MNT, and CREATE of the file. */
+/* MNT, CREATE of the file, and the directories for names. */
 static void
 make_file(const char *export)
 {
+	struct durable_fh root;
 	struct xdr_out x;
 	struct xdr_in res;
 	int i;
 
-	begin(&x);
+	durable_begin(&x);
 	xdr_put_string(&x, export);
 	if (!insist(&mountd, 100005, 1, &x, &res))
 		errx(1, "cannot mount %s", export);
-	take_fh(&res);
-	begin(&x);
-	xdr_put_opaque(&x, fh, fh_len);
+	durable_get_fh(&res, &root);
+	durable_begin(&x);
+	durable_put_fh(&x, &root);
 	xdr_put_string(&x, "durable");
 	for (i = 0; i < 7; i++)
 		xdr_put_u32(&x, 0); /* unchecked, no attributes */
 	if (!insist(&nfsd, 100003, CREATE, &x, &res) || !xdr_get_bool(&res))
 		errx(1, "cannot create");
-	take_fh(&res);
+	durable_get_fh(&res, &fh);
+	if (!names_make_dirs(&root))
+		errx(1, "cannot make directories");
 }
 
 static void
@@ -183,7 +205,7 @@ static bool
 write_block(uint32_t n)
 {
 	struct block *b = &blocks[n];
-	enum stable how = careless > 0 ? UNSTABLE : rnd(3), got;
+	enum stable how = careless > 0 ? UNSTABLE : durable_random(3), got;
 	uint32_t data[BLOCK / 4];
 	struct xdr_out x;
 	struct xdr_in res;
@@ -194,8 +216,8 @@ write_block(uint32_t n)
 		data[i] = n;
 		data[i + 1] = b->sent;
 	}
-	begin(&x);
-	xdr_put_opaque(&x, fh, fh_len);
+	durable_begin(&x);
+	durable_put_fh(&x, &fh);
 	xdr_put_u64(&x, (uint64_t)n * BLOCK);
 	xdr_put_u32(&x, BLOCK);
 	xdr_put_u32(&x, how);
@@ -224,8 +246,8 @@ commit(void)
 	struct xdr_in res;
 	size_t i;
 
-	begin(&x);
-	xdr_put_opaque(&x, fh, fh_len);
+	durable_begin(&x);
+	durable_put_fh(&x, &fh);
 	xdr_put_u64(&x, 0);
 	xdr_put_u32(&x, 0);
 	if (!call(COMMIT, &x, &res))
@@ -251,8 +273,8 @@ read_block(uint32_t n, uint32_t *count)
 	struct slice s;
 	size_t i;
 
-	begin(&x);
-	xdr_put_opaque(&x, fh, fh_len);
+	durable_begin(&x);
+	durable_put_fh(&x, &fh);
 	xdr_put_u64(&x, (uint64_t)n * BLOCK);
 	xdr_put_u32(&x, BLOCK);
 	if (!call(READ, &x, &res))
@@ -310,7 +332,7 @@ reconnect(void)
 	uint64_t before = verf;
 
 	while (!connect_to(&nfsd, 100003) || !commit() ||
-	    !look(verf == before)) {
+	    !look(verf == before) || !names_look()) {
 		if (time(NULL) >= end || stopped)
 			return;
 		nanosleep(&pause, NULL);
@@ -320,17 +342,22 @@ reconnect(void)
 	    (unsigned long long)verf);
 }
 
-/* One call. Now and then a while without any promise: something to lose. */
+/*
+ * One call. Now and then a while without any promise: something to lose. A
+ * change of names that is promised also syncs what was written before.
+ */
 static bool
 step(void)
 {
 	if (careless > 0)
 		careless--;
-	else if (rnd(40) == 0)
-		careless = rnd(200);
-	else if (rnd(12) == 0)
+	else if (durable_random(40) == 0)
+		careless = durable_random(200);
+	else if (durable_random(12) == 0)
 		return commit();
-	return write_block(rnd(BLOCKS));
+	if ((careless == 0 || !names_promised) && durable_random(3) == 0)
+		return names_change();
+	return write_block(durable_random(BLOCKS));
 }
 
 static void
@@ -351,8 +378,12 @@ on_term(int sig)
 int
 main(int argc, char *argv[])
 {
-	if (argc != 6)
-		errx(2, "usage: durable address port mountport export seconds");
+	if (argc != 6 && (argc != 7 || strcmp(argv[6], "datasync") != 0))
+		errx(2,
+		    "usage: durable address port mountport export seconds "
+		    "[datasync]");
+	names_promised = argc == 6;
+	names_init(names_promised);
 	set_address(&nfsd, argv[1], argv[2]);
 	set_address(&mountd, argv[1], argv[3]);
 	end = time(NULL) + strtol(argv[5], NULL, 10);
@@ -367,5 +398,5 @@ main(int argc, char *argv[])
 	       "%lu reconnects, %lu new verifiers, %lu unstable writes lost, "
 	       "%lu broken promises\n",
 	    writes, commits, checks, reconnects, changes, lost, broken);
-	return broken != 0;
+	return (names_report() | broken) != 0;
 }

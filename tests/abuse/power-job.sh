@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: ISC
 #
 # The server of power.t: mounts the disk and serves it until the power fails.
-# From the environment: O (the programs), T (exports, key, mount point).
+# From the environment: O (the programs), T (exports, key, mount point), FS.
 # Runs in: the guest.
 set -u
 # What is not synced goes to the disk's cache soon, so that it can be lost there.
 echo 10 >/proc/sys/vm/dirty_writeback_centisecs
 echo 10 >/proc/sys/vm/dirty_expire_centisecs
-mount -t ext4 /dev/vda "$T/x" || exit 1
+mount -t "$FS" /dev/vda "$T/x" || exit 1
 chmod 777 "$T/x"
 mkdir -m 755 /run/tern
 cp "$T/key" /run/tern/key # its directory has to be one that can be written

@@ -79,11 +79,12 @@ def main_table(table, servers):
 
 
 def variant_table(table, servers):
-    """The cost of the modes and of the system call filter."""
-    variants = [s for s in ("squash", "open") if s in servers]
+    """The cost of synced names, the modes and the system call filter."""
+    titles = {"names": "names synced", "squash": "squash mode",
+              "open": "without seccomp"}
+    variants = [s for s in titles if s in servers]
     rows = [["workload", "multi-user op/s, CPU us"] +
-            [{"squash": "squash mode", "open": "without seccomp"}[v]
-             for v in variants]]
+            [titles[v] for v in variants]]
     for spec, cells in table.items():
         if not any(v in cells for v in variants):
             continue

@@ -16,6 +16,7 @@
 #include "nfsd/broker/channel.h"
 
 _Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "a caller's groups fit");
+_Static_assert(BROKER_NAME_MAX == INODE_NAME_MAX, "a table holds its names");
 _Static_assert(BROKER_SEAL_MAX <= IPC_FDS_MAX, "one message carries them");
 
 struct broker *

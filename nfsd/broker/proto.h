@@ -14,7 +14,8 @@
 
 #define BROKER_GROUPS_MAX 16
 #define BROKER_SEAL_MAX	  64 /* descriptors in one question */
-#define BROKER_NAMES_MAX  (BROKER_SEAL_MAX * 768)
+#define BROKER_NAME_MAX	  767 /* bytes of a name; FUSE has longer ones */
+#define BROKER_NAMES_MAX  (BROKER_SEAL_MAX * (BROKER_NAME_MAX + 1))
 #define BROKER_FORGED	  4096 /* an error no system call has: a bad tag */
 
 enum broker_type {

@@ -371,8 +371,13 @@ collect_unknown(struct call_ctx *ctx, const struct door_obj *dir,
 {
 	struct door_found *f = &name->found;
 	struct more *more = &b->more[b->n];
-	int fd = door_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
+	int fd;
 
+	if (strlen(name->name) > BROKER_NAME_MAX) {
+		name->status = NFSERR_NAMETOOLONG;
+		return;
+	}
+	fd = door_openat(ctx, dir->fd, name->name, OPEN_FLAGS, 0);
 	if (fd == -1) {
 		name->status = door_status(ctx, errno);
 		return;

@@ -60,4 +60,14 @@ for n in $(seq 20); do
 done
 is "$good" 20 'every call is answered when the filesystem returns'
 is "$(nfs read "$f" 0 9)" slow 'the filesystem is served again'
+
+# A name that no handle has room for is that name's error.
+worker=$(pgrep -P "${pid[nfsd]}" -f 'nfsd: worker')
+echo long >"$T/hang"
+list=$(NFS_TIMEOUT=20 nfs list "$s")
+rm "$T/hang"
+is "$(wc -w <<<"$list")" 101 'READDIRPLUS lists names of 1,000 bytes'
+like "$list" ' file( |$)' 'and the names beside them'
+is "$(pgrep -P "${pid[nfsd]}" -f 'nfsd: worker')" "$worker" \
+	'the worker is not ended for them'
 done_testing

@@ -10,6 +10,7 @@ Implements the kernel's protocol itself. It has one file, "file", with the text
     eio                 every access to the disk is an I/O error
     fsync               only fsync is an I/O error
     short               reads and writes move three bytes at a time
+    long                100 more files have names of 1,000 bytes
 """
 import ctypes
 import os
@@ -25,6 +26,7 @@ DISK = (LOOKUP, GETATTR, SETATTR, OPEN, READ, WRITE, FSYNC, OPENDIR, READDIR)
 DIRECT_IO = 1
 FATTR_SIZE = 8
 SHORT = 3
+LONG_NAMES = [b"%03d" % n + b"n" * 997 for n in range(100)]
 SLOW_SECONDS = 0.1
 text = bytearray(b"slow\n")
 
@@ -60,6 +62,28 @@ def set_attr(node, body):
     return struct.pack("<QII", 0, 0, 0) + attr(node)
 
 
+def listing(offset, size, mood):
+    """The entries behind offset that fit."""
+    names = [b"file"] + (LONG_NAMES if mood == "long" else [])
+    out = b""
+    for i in range(offset, len(names)):
+        name = names[i]
+        entry = struct.pack("<QQII", 2 + i, i + 1, len(name), 8) + name
+        entry += bytes(-len(entry) % 8)
+        if len(out) + len(entry) > size:
+            break
+        out += entry
+    return out
+
+
+def look_up(node, name, mood):
+    ino = 2 if name == b"file" else 3 + LONG_NAMES.index(name) \
+        if mood == "long" and name in LONG_NAMES else 0
+    if ino == 0 or node != 1:
+        return ENOENT
+    return struct.pack("<QQQQII", ino, 0, 0, 0, 0, 0) + attr(ino)
+
+
 def answer(op, node, body, mood):
     """Returns bytes, an errno, or None for no answer."""
     if (mood == "eio" and op in DISK) or (mood == "fsync" and op == FSYNC):
@@ -68,9 +92,7 @@ def answer(op, node, body, mood):
         return struct.pack("<IIIIHHIIHHIIIIII", 7, 31, 65536, 0, 16, 12,
                            65536, 1, 1, 0, 0, 0, 0, 0, 0, 0)[:64]
     if op == LOOKUP:
-        if body.rstrip(b"\0") != b"file" or node != 1:
-            return ENOENT
-        return struct.pack("<QQQQII", 2, 0, 0, 0, 0, 0) + attr(2)
+        return look_up(node, body.rstrip(b"\0"), mood)
     if op == GETATTR:
         return struct.pack("<QII", 0, 0, 0) + attr(node)
     if op == SETATTR:
@@ -80,9 +102,7 @@ def answer(op, node, body, mood):
     if op == READ:
         return read(body, mood)
     if op == READDIR:
-        if struct.unpack_from("<QQ", body)[1]:
-            return b""
-        return struct.pack("<QQII", 2, 1, 4, 8) + b"file" + bytes(4)
+        return listing(*struct.unpack_from("<8xQI", body), mood)
     if op == WRITE:
         return write(body, mood)
     if op == STATFS:

@@ -69,6 +69,7 @@ struct nfsd_setup {
 	gid_t gid;
 	bool strict;
 	bool rootless;
+	bool mounts; /* every export is a mount of its own */
 	bool mknod; /* unsquashed root may make device nodes */
 	bool setid; /* an export permits set-id bits of files */
 	unsigned int workers;

@@ -341,9 +341,9 @@ jail_new(const struct jail_export *list, size_t n, bool rootless)
 		free(r.roots);
 		return jail;
 	}
-	log_warn("jail: no private mounts: a directory that a local user moves "
-		 "out of an export leads clients out of it (permit mounts or "
-		 "user namespaces)");
+	log_warn("jail: no private mounts: files are found by walking the "
+		 "exports, which is slow for large ones (permit mounts or user "
+		 "namespaces)");
 	r.roots = must(calloc(n + 1, sizeof(*r.roots)));
 	open_plain(list, n, r.roots);
 	for (i = 0; i < n; i++)
@@ -556,6 +556,12 @@ enum jail_kind
 jail_kind(const struct jail *jail)
 {
 	return jail->kind;
+}
+
+bool
+jail_has_mounts(const struct jail *jail)
+{
+	return jail->kind == JAIL_USER || jail->kind == JAIL_MOUNTS;
 }
 
 int

@@ -3,9 +3,9 @@
  * The jail: the only file tree that the roles see. It is a small read-only
  * tmpfs in a mount namespace of its own. Every export is bind-mounted there at
  * its own path (nosuid, nodev, noexec, nosymfollow; ro if no client may
- * write). If a local user moves a directory out of an export, it does not lead
- * a client out, as it would in a bare chroot. Short-lived children make and
- * change the jail, so the parent keeps its own view of the files.
+ * write). If a local user moves a directory out of an export, the kernel sees
+ * that it has left its mount. Short-lived children make and change the jail, so
+ * the parent keeps its own view of the files.
  *
  * A plain user gets the same tree through a user namespace. The roles then use
  * only the descriptors and keep their root. If mounting is not permitted, root
@@ -61,6 +61,8 @@ bool jail_needs_restart(const struct jail *);
  */
 int jail_root(const struct jail *, const char *path);
 enum jail_kind jail_kind(const struct jail *);
+/* Is every export a mount of its own? */
+bool jail_has_mounts(const struct jail *);
 /* The descriptor for jail_enter(); the jail owns it. -1: nothing to enter. */
 int jail_fd(const struct jail *);
 void jail_free(struct jail *);

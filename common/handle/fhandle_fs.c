@@ -74,7 +74,7 @@ handles_serve(int root, const struct fstype *type)
 }
 
 int
-fh_fs_probe(struct fh_fs *fs, int root)
+fh_fs_probe(struct fh_fs *fs, int root, bool kernel)
 {
 	const struct fstype *type;
 	struct statfs sf;
@@ -83,7 +83,8 @@ fh_fs_probe(struct fh_fs *fs, int root)
 		return -1;
 	fs->magic = (uint32_t)sf.f_type;
 	type = fstype_find(fs->magic);
-	fs->naming = handles_serve(root, type) ? FH_BY_HANDLE : type->naming;
+	fs->naming =
+	    kernel && handles_serve(root, type) ? FH_BY_HANDLE : type->naming;
 	return 0;
 }
 

@@ -31,8 +31,12 @@ struct fh_id {
 	uint8_t bytes[FH_ID_SIZE];
 };
 
-/* Fills in the filesystem of an export's root. Returns 0, or -1 with errno. */
-int fh_fs_probe(struct fh_fs *, int root);
+/*
+ * Fills in the filesystem of an export's root. kernel: the kernel's handles may
+ * be used. Without a mount of the export's own they may not: the kernel would
+ * open directories outside. Returns 0, or -1 with errno.
+ */
+int fh_fs_probe(struct fh_fs *, int root, bool kernel);
 /*
  * Makes the content of the root's handle; utf16: for a player. Returns 0 or -1.
  */

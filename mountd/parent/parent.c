@@ -50,15 +50,16 @@ static void
 send_exports(struct parent *p)
 {
 	const struct exports *ex = p->file.list;
+	bool mounts = jail_has_mounts(p->jail);
 	struct mountd_handles m;
 	size_t i;
 
 	for (i = 0; i < p->subs.n; i++)
-		seal_submount(&p->sub_seals[i], &p->subs.list[i],
+		seal_submount(&p->sub_seals[i], &p->subs.list[i], mounts,
 		    &ex->list[p->subs.list[i].index]);
 	for (i = 0; i < ex->n; i++) {
 		seal_root(&p->seals[i], &m, &ex->list[i],
-		    jail_root(p->jail, ex->list[i].path), &p->keys);
+		    jail_root(p->jail, ex->list[i].path), mounts, &p->keys);
 		m.index = (uint32_t)i;
 		if (m.served)
 			(void)role_send(p->worker, MOUNTD_HANDLES, &m,

@@ -15,7 +15,7 @@
 
 void
 seal_root(struct seal_export *s, struct mountd_handles *m,
-    const struct export *e, int root, const struct fh_keys *keys)
+    const struct export *e, int root, bool mounts, const struct fh_keys *keys)
 {
 	static const enum export_names dialects[] = { NAMES_BYTES,
 		NAMES_UTF16LE };
@@ -26,7 +26,7 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 	memset(m, 0, sizeof(*m));
 	if (root == -1)
 		return; /* the jail has logged why */
-	if (fh_fs_probe(&s->fs, root) == -1) {
+	if (fh_fs_probe(&s->fs, root, mounts) == -1) {
 		log_warn("export %s: not served", e->path);
 		return;
 	}
@@ -54,11 +54,11 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 }
 
 void
-seal_submount(struct seal_export *s, const struct submount *sub,
+seal_submount(struct seal_export *s, const struct submount *sub, bool mounts,
     const struct export *e)
 {
 	memset(s, 0, sizeof(*s));
-	if (fh_fs_probe(&s->fs, sub->root) == -1) {
+	if (fh_fs_probe(&s->fs, sub->root, mounts) == -1) {
 		log_warn("mount %s: not served", sub->path);
 		return;
 	}

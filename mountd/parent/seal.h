@@ -27,11 +27,14 @@ struct seal_export {
 	uint64_t mount_id;
 };
 
-/* Fills the entry and the message for the worker. root -1: it is absent. */
+/*
+ * Fills the entry and the message for the worker. root -1: it is absent.
+ * mounts: every export is a mount of its own.
+ */
 void seal_root(struct seal_export *, struct mountd_handles *,
-    const struct export *, int root, const struct fh_keys *);
+    const struct export *, int root, bool mounts, const struct fh_keys *);
 /* Fills the entry of a submount; sub must outlive it. */
-void seal_submount(struct seal_export *, const struct submount *,
+void seal_submount(struct seal_export *, const struct submount *, bool mounts,
     const struct export *);
 /* Returns the answer to a worker, whose question is not trusted. */
 struct mountd_sealed seal_descriptor(const struct seal_export *,

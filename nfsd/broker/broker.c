@@ -45,6 +45,7 @@ void
 broker_set_exports(struct broker *b, struct served_exports *x)
 {
 	broker_own_tables(x);
+	broker_sort_inner(x);
 	active_swap(&b->active, x);
 }
 

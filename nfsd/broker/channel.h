@@ -63,6 +63,13 @@ int broker_link_file(struct broker_channel *, const struct broker_link *,
 /* 0, or -1 with errno. */
 int broker_sync_file(struct broker_channel *, const struct broker_sync *);
 
+/* inside.c. Opens a handle of the kernel on a mount; flags of open(2). */
+int broker_open_kernel(const struct fh_plain *, int mount, int flags);
+/* 0, or -1: ESTALE if a directory does not lie in its export. */
+int broker_check_inside(const struct broker_source *);
+/* Puts the inner exports that share the outer one's filesystem first. */
+void broker_sort_inner(struct served_exports *);
+
 /* seal.c. One component; ".." only to name what a directory lies in. */
 bool broker_is_name(const char *);
 /* The handle of an export's root. */

@@ -49,6 +49,8 @@ struct inode_table {
 	struct fh_fs fs;
 	int root;
 	bool crossmnt;
+	struct inode_border *borders;
+	size_t nborders;
 	bool walking;
 	uint64_t quiet_until; /* ms; no walk before */
 	bool complete; /* the last walk saw everything */
@@ -251,7 +253,21 @@ inode_table_free(struct inode_table *t)
 	pthread_mutex_destroy(&t->lock);
 	free(t->places);
 	free(t->chains);
+	free(t->borders);
 	free(t);
+}
+
+bool
+inode_table_set_borders(struct inode_table *t, const struct inode_border *list,
+    size_t n)
+{
+	t->borders = calloc(n + 1, sizeof(*list));
+	if (t->borders == NULL)
+		return false;
+	if (n > 0)
+		memcpy(t->borders, list, n * sizeof(*list));
+	t->nborders = n;
+	return true;
 }
 
 size_t
@@ -265,18 +281,45 @@ inode_table_size(struct inode_table *t)
 	return n;
 }
 
+/* Is it the root of an export inside this one? */
+static bool
+is_border(const struct inode_table *t, int fd)
+{
+	struct stat st;
+	size_t i;
+
+	if (t->nborders == 0)
+		return false;
+	if (fstat(fd, &st) == -1)
+		return true;
+	for (i = 0; i < t->nborders; i++)
+		if (t->borders[i].ino == st.st_ino &&
+		    t->borders[i].dev == st.st_dev)
+			return true;
+	return false;
+}
+
 static int
 open_at(const struct inode_table *t, int dirfd, const char *name,
     uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC };
+	int fd;
 
 	how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
 	    (t->crossmnt ? 0 : RESOLVE_NO_XDEV);
-	return (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+	fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+	if (fd == -1 || !is_border(t, fd))
+		return fd;
+	close(fd);
+	errno = EXDEV;
+	return -1;
 }
 
-/* Opens name in dirfd without leaving dirfd's tree or following anything. */
+/*
+ * Opens name in dirfd without leaving dirfd's tree, following anything or
+ * entering another export.
+ */
 static int
 open_beneath(const struct inode_table *t, int dirfd, const char *name,
     uint64_t flags)

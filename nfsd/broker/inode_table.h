@@ -13,6 +13,8 @@
 #ifndef BROKER_INODE_TABLE_H
 #define BROKER_INODE_TABLE_H
 
+#include <sys/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,6 +37,16 @@ struct inode_table;
 struct inode_table *inode_table_new(const struct fh_fs *, int root, size_t max,
     bool crossmnt);
 void inode_table_free(struct inode_table *);
+/*
+ * Directories that are never entered: the roots of exports inside. Copied; to
+ * be called before the table is used. False: no memory.
+ */
+struct inode_border {
+	dev_t dev;
+	ino_t ino;
+};
+bool inode_table_set_borders(struct inode_table *, const struct inode_border *,
+    size_t n);
 /*
  * The identity of what is open at fd and called name in the directory that dir
  * names; the place is noted. -1 with errno; ESTALE: dir is gone.

@@ -64,6 +64,11 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 		errno = EAGAIN;
 		return -1;
 	}
+	/* Without a mount of its own an export has no such handles any more. */
+	if (s->plain.kind == FH_KERNEL && e->fs.naming != FH_BY_HANDLE) {
+		errno = ESTALE;
+		return -1;
+	}
 	if (s->plain.kind == FH_KERNEL &&
 	    !fh_check_broker(fh, e->path, &keys->broker, &s->plain))
 		return forged(c);
@@ -73,15 +78,7 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 static int
 open_kernel(const struct broker_source *s, int flags)
 {
-	struct {
-		struct file_handle head;
-		uint8_t room[FH_INNER_MAX];
-	} h = { .head = { .handle_bytes = s->plain.len,
-		    .handle_type = s->plain.type } };
-
-	memcpy((uint8_t *)&h + offsetof(struct file_handle, f_handle),
-	    s->plain.inner, s->plain.len);
-	return open_by_handle_at(s->export->mount, &h.head, flags | ALWAYS);
+	return broker_open_kernel(&s->plain, s->export->mount, flags | ALWAYS);
 }
 
 /* Opens the name the file was found by; it must still be that file. */
@@ -151,7 +148,7 @@ open_source(const struct broker_channel *c, struct broker_source *s)
 {
 	if (s->plain.kind == FH_KERNEL) {
 		s->fd = open_kernel(s, O_PATH);
-		return s->fd == -1 ? -1 : 0;
+		return s->fd == -1 ? -1 : broker_check_inside(s);
 	}
 	if (find_source(c, s) == -1)
 		return -1;

@@ -179,7 +179,8 @@ serve_list(void *arg, const struct role_list *list)
 {
 	struct broker_role *b = arg;
 	struct served_exports *x =
-	    served_new(list->conf, list->roots, list->subs, list->nsubs, true);
+	    served_new(list->conf, list->roots, list->subs, list->nsubs,
+		b->setup.mounts ? SERVED_KERNEL : SERVED_WALKED);
 
 	if (x == NULL)
 		fatal("exports");

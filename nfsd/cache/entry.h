@@ -54,6 +54,8 @@ struct cache_entry {
 	int fds[CACHE_SLOTS]; /* -1: none */
 	bool slow; /* its filesystem may hang, even at close(2) */
 	bool write_reads; /* the write descriptor can be read */
+	/* door/inside.c: when a directory last lay in its export; 0: unknown. */
+	_Atomic uint32_t inside_at;
 	/* rights.c, under the cache's lock. */
 	struct grant grants[CACHE_GRANTS];
 	/* Of directories. */

@@ -113,7 +113,10 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 	}
 	obj->entry = cache_add(t->door->cache, fh, t->held.generation, &st, fd,
 	    CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
-	return obj->entry == NULL ? NFSERR_JUKEBOX : NFS_OK;
+	if (obj->entry == NULL)
+		return NFSERR_JUKEBOX;
+	door_is_inside(ctx, obj->entry);
+	return NFS_OK;
 }
 
 static enum nfsstat
@@ -173,7 +176,7 @@ look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 		cache_drop(cache, obj->entry);
 		return NFSERR_STALE;
 	}
-	return NFS_OK;
+	return S_ISDIR(obj->entry->type) ? door_check_inside(ctx, obj) : NFS_OK;
 }
 
 /* Step 6: a descriptor for the data, if data is wanted. */

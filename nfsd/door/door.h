@@ -79,6 +79,8 @@ struct door_found {
  */
 enum nfsstat door_lookup(struct call_ctx *, const struct door_obj *dir,
     const char *name, struct door_found *);
+/* Is the name the root of an export inside? It is not moved or removed. */
+bool door_is_border(const struct door_obj *dir, const char *name);
 /* ".." of a directory; the root of an export is its own parent. */
 enum nfsstat door_parent(struct call_ctx *, const struct door_obj *dir,
     struct door_found *);

@@ -21,7 +21,6 @@
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
 #define STAT_MASK  (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
 #define OPEN_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
-#define CLIMB_MAX  4096 /* directories from one to its root */
 
 /* What statx(2) tells beyond struct stat. */
 struct more {
@@ -71,12 +70,18 @@ stat_name(int dirfd, const char *name, struct stat *st, struct more *more)
 	return 0;
 }
 
-/* Does it lie on another mount than its export's? */
+/*
+ * Does it lie on another mount than its export's, or is it the root of an
+ * export inside? Where the exports are no mounts, only the inode tells.
+ */
 static bool
 crosses(const struct door_found *f, const struct more *more)
 {
 	const struct served_export *e = f->export;
 
+	if (e->ninner > 0 && S_ISDIR(f->st.st_mode) &&
+	    served_find_inner(e, f->st.st_dev, f->st.st_ino) != NULL)
+		return true;
 	if (e->mount_id != 0 && more->mount_id != 0)
 		return more->mount_id != e->mount_id;
 	return f->st.st_dev != e->dev && e->fs.magic != 0;
@@ -247,35 +252,21 @@ door_lookup(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	return discover(ctx, dir, name, f);
 }
 
-/*
- * Without a mount of its own an export does not stop at its root by itself: a
- * directory moved out of it must not lead further out.
- */
-static bool
-is_inside(const struct served_export *e, int fd)
+bool
+door_is_border(const struct door_obj *dir, const char *name)
 {
-	int up, at = dup(fd), depth;
 	struct stat st;
-	ino_t last = 0;
-	bool inside = false;
 
-	for (depth = 0; at != -1 && depth < CLIMB_MAX; depth++) {
-		if (fstat(at, &st) == -1 || st.st_ino == last)
-			break;
-		inside = st.st_ino == e->ino && st.st_dev == e->dev;
-		if (inside)
-			break;
-		last = st.st_ino;
-		up = openat(at, "..", OPEN_FLAGS | O_DIRECTORY);
-		close(at);
-		at = up;
-	}
-	if (at != -1)
-		close(at);
-	return inside;
+	return dir->export->ninner > 0 &&
+	    fstatat(dir->fd, name, &st, STAT_FLAGS) == 0 &&
+	    served_find_inner(dir->export, st.st_dev, st.st_ino) != NULL;
 }
 
-/* The directory open at fd (taken over), as the parent of another. */
+/*
+ * The directory open at fd (taken over), as the parent of another that lies
+ * inside. If a local user moves that one out just now, the new parent's handle
+ * is of no use: door_open() checks it.
+ */
 static enum nfsstat
 adopt_parent(struct call_ctx *ctx, const struct dir_ref *in, int fd,
     struct door_found *f)
@@ -283,8 +274,7 @@ adopt_parent(struct call_ctx *ctx, const struct dir_ref *in, int fd,
 	struct more more;
 
 	f->export = in->export;
-	if (stat_name(fd, "", &f->st, &more) == -1 || crosses(f, &more) ||
-	    !is_inside(in->export, fd)) {
+	if (stat_name(fd, "", &f->st, &more) == -1 || crosses(f, &more)) {
 		close(fd);
 		return NFSERR_STALE;
 	}

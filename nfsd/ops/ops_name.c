@@ -121,6 +121,8 @@ remove_entry(struct call_ctx *ctx, const struct door_obj *dir,
 
 	if (name->fault != NFS_OK)
 		return name->fault;
+	if (door_is_border(dir, name->str))
+		return NFSERR_ACCES;
 	gone = stat_entry(dir, name);
 	if (unlinkat(dir->fd, name->str, flags) == -1)
 		return nfs_status(errno);
@@ -183,6 +185,8 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 		return NFSERR_INVAL;
 	if (from->export != to->export)
 		return NFSERR_XDEV;
+	if (door_is_border(from, old->str) || door_is_border(to, new->str))
+		return NFSERR_ACCES;
 	gone = stat_entry(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);

@@ -413,6 +413,7 @@ prepare(struct parent *p)
 	p->shared = make_shared();
 	daemon_detach(&p->n->d);
 	p->jail = config_jail(p->file.list, &p->subs, p->n->d.rootless);
+	p->n->setup.mounts = jail_has_mounts(p->jail);
 	p->n->setup.mode = (enum nfsd_mode) - 1; /* none: logs the first */
 	(void)choose_mode(p);
 	p->base = daemon_events();

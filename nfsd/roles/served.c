@@ -32,17 +32,19 @@ fsid_of(const struct export *conf)
  * examined counts as missing.
  */
 static void
-look_at_root(struct served_export *e, bool probe)
+look_at_root(struct served_export *e, enum served_probe probe)
 {
 	struct statfs sf;
 	unsigned int traits;
 	struct stat st;
+	struct statx sx;
 
 	if (e->root == -1)
 		return;
 	if (fstat(e->root, &st) == -1 || !S_ISDIR(st.st_mode) ||
 	    fstatfs(e->root, &sf) == -1 ||
-	    (probe && fh_fs_probe(&e->fs, e->root) == -1)) {
+	    (probe != SERVED_NO_PROBE &&
+		fh_fs_probe(&e->fs, e->root, probe == SERVED_KERNEL) == -1)) {
 		close(e->root);
 		e->root = -1;
 		return;
@@ -50,7 +52,9 @@ look_at_root(struct served_export *e, bool probe)
 	e->dev = st.st_dev;
 	e->ino = st.st_ino;
 	e->mount_id = fh_fs_mount(e->root);
-	if (probe)
+	e->own_mount = statx(e->root, "", AT_EMPTY_PATH, 0, &sx) == 0 &&
+	    (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	if (probe != SERVED_NO_PROBE)
 		e->mount =
 		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	e->fs.magic = (uint32_t)sf.f_type;
@@ -62,7 +66,8 @@ look_at_root(struct served_export *e, bool probe)
 }
 
 static void
-fill(struct served_export *e, const struct export *conf, int root, bool probe)
+fill(struct served_export *e, const struct export *conf, int root,
+    enum served_probe probe)
 {
 	size_t i;
 
@@ -94,7 +99,8 @@ find_id(const struct served_exports *x, uint16_t id)
 
 /* Adds a submount. If there is no memory, clients cannot enter it. */
 static void
-add_submount(struct served_exports *x, const struct submount *sub, bool probe)
+add_submount(struct served_exports *x, const struct submount *sub,
+    enum served_probe probe)
 {
 	struct served_export *e = &x->list[x->n], *outer = &x->list[sub->index];
 	char *path = strdup(sub->path);
@@ -123,14 +129,57 @@ served_clear(struct served_exports *x)
 			close(x->list[i].root);
 		if (x->list[i].mount != -1)
 			close(x->list[i].mount);
+		free(x->list[i].inner);
 		free(x->list[i].own_path);
 	}
 	free(x->list);
 }
 
+static bool
+is_below(const char *path, const char *above)
+{
+	size_t len = strcmp(above, "/") == 0 ? 0 : strlen(above);
+
+	return strncmp(path, above, len) == 0 && path[len] == '/' &&
+	    path[len + 1] != '\0';
+}
+
+/* Fills in the exports inside e. Returns false if there is no memory. */
+static bool
+find_inner(struct served_exports *x, struct served_export *e)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < x->conf->n; i++)
+		n += is_below(x->list[i].path, e->path);
+	if (n == 0)
+		return true;
+	e->inner = calloc(n, sizeof(*e->inner));
+	for (i = 0; e->inner != NULL && i < x->conf->n; i++)
+		if (is_below(x->list[i].path, e->path))
+			e->inner[e->ninner++] = &x->list[i];
+	return e->inner != NULL;
+}
+
+/* Frees a list that was not finished; descriptors and conf stay. */
+static void
+served_disown(struct served_exports *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->n; i++) {
+		if (x->list[i].mount != -1)
+			close(x->list[i].mount);
+		free(x->list[i].inner);
+		free(x->list[i].own_path);
+	}
+	free(x->list);
+	free(x);
+}
+
 struct served_exports *
 served_new(struct exports *conf, const int *roots, const struct submount *subs,
-    size_t nsubs, bool probe)
+    size_t nsubs, enum served_probe probe)
 {
 	struct served_exports *x = active_list_new(conf, served_clear);
 	size_t i;
@@ -147,6 +196,12 @@ served_new(struct exports *conf, const int *roots, const struct submount *subs,
 		fill(&x->list[i], &conf->list[i], roots[i], probe);
 	for (i = 0; i < nsubs; i++)
 		add_submount(x, &subs[i], probe);
+	for (i = 0; i < x->n; i++) {
+		if (!find_inner(x, &x->list[i])) {
+			served_disown(x);
+			return NULL;
+		}
+	}
 	return x;
 }
 
@@ -156,6 +211,18 @@ served_find(const struct served_exports *x, uint16_t id)
 	struct served_export *e = find_id(x, id);
 
 	return e == NULL || e->root == -1 ? NULL : e;
+}
+
+struct served_export *
+served_find_inner(const struct served_export *e, dev_t dev, ino_t ino)
+{
+	size_t i;
+
+	for (i = 0; i < e->ninner; i++)
+		if (e->inner[i]->root != -1 && e->inner[i]->ino == ino &&
+		    e->inner[i]->dev == dev)
+			return e->inner[i];
+	return NULL;
 }
 
 struct served_export *

@@ -24,12 +24,16 @@ struct inode_table;
 struct served_export {
 	const struct export *conf;
 	struct served_export *outer; /* submount: the export around it */
+	struct served_export **inner; /* exports whose paths lie inside */
+	size_t ninner;
+	size_t nshared; /* broker: so many of them share its filesystem */
 	char *own_path; /* submount: owns the memory of path */
 	const char *path; /* the tags of its handles cover it */
 	uint16_t id;
 	int root; /* O_PATH; -1: missing */
 	int mount; /* broker: not O_PATH, to open handles by */
 	uint64_t mount_id; /* 0: not known */
+	bool own_mount; /* the root is the root of a mount */
 	dev_t dev; /* of the root */
 	ino_t ino;
 	uint64_t fsid; /* sent to clients */
@@ -48,19 +52,34 @@ struct served_export {
 };
 
 /*
+ * How the files of an export are identified. Only the broker finds it out,
+ * since a worker may not open handles.
+ */
+enum served_probe {
+	SERVED_NO_PROBE,
+	SERVED_KERNEL, /* by the kernel's handles, where they serve */
+	/*
+	 * Never by those: the exports are no mounts of their own, so the kernel
+	 * does not say whether a directory lies inside.
+	 */
+	SERVED_WALKED
+};
+
+/*
  * Makes an export list. Takes over conf and the descriptors in roots (one per
- * export, -1: missing) and subs. If probe is set, finds out how the filesystems
- * identify files. Only the broker can, since a worker may not open handles.
- * Returns NULL if there is no memory; then the arguments still belong to the
- * caller.
+ * export, -1: missing) and subs. Returns NULL if there is no memory; then the
+ * arguments still belong to the caller.
  */
 struct served_exports *served_new(struct exports *conf, const int *roots,
-    const struct submount *subs, size_t nsubs, bool probe);
+    const struct submount *subs, size_t nsubs, enum served_probe);
 /* Closes and frees the members of a list. Called after its last use. */
 void served_clear(struct served_exports *);
 
 /* Returns NULL if there is no such export or its root is missing. */
 struct served_export *served_find(const struct served_exports *, uint16_t id);
+/* Returns the inner export whose root is (dev, ino), or NULL. */
+struct served_export *served_find_inner(const struct served_export *, dev_t,
+    ino_t);
 /* Returns the export whose root is (dev, ino) on this mount, or NULL. */
 struct served_export *served_find_root(const struct served_exports *,
     uint64_t mount_id, dev_t, ino_t);

@@ -183,8 +183,8 @@ static void
 worker_serve_list(void *arg, const struct role_list *list)
 {
 	struct worker *w = arg;
-	struct served_exports *x =
-	    served_new(list->conf, list->roots, list->subs, list->nsubs, false);
+	struct served_exports *x = served_new(list->conf, list->roots,
+	    list->subs, list->nsubs, SERVED_NO_PROBE);
 
 	if (x == NULL)
 		fatal("exports");

@@ -22,7 +22,6 @@
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
-	{ SYS_dup,           false, "LOOKUP \"..\": walk up to the root of the export" },
 	{ SYS_dup3,          true,  "replace a channel to the broker" },
 	{ SYS_faccessat2,    false, "check the caller's rights on an open file; ACCESS" },
 	{ SYS_fchmod,        true,  "SETATTR before Linux 6.6" },

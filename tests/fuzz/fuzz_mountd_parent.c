@@ -52,7 +52,7 @@ set_up(void)
 		fds[i] = open(files[i], O_PATH | O_CLOEXEC);
 	fds[i] = -1;
 	for (i = 0; i < nitems(seals); i++)
-		seal_root(&seals[i], &m, &ex->list[i], fds[0], &keys);
+		seal_root(&seals[i], &m, &ex->list[i], fds[0], true, &keys);
 }
 
 int

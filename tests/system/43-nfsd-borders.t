@@ -23,7 +23,7 @@ tern_start "$T/plain 127.0.0.1(rw,insecure)
 $T/cross 127.0.0.1(rw,insecure,crossmnt)
 $T/outer 127.0.0.1(rw,insecure)
 $T/outer/inner 127.0.0.1(ro,insecure)
-$T/outer/shut 127.0.0.9(rw)"
+$T/outer/shut 127.0.0.9(rw)" -w 1
 
 # Without crossmnt clients see the directory below the mount.
 p=$(nfs mnt "$T/plain")
@@ -90,10 +90,108 @@ is "$(nfs parent "$a")" "$o" '".." of a directory in the root is the root'
 echo sentinel >"$T/away/secret"
 mv "$T/outer/a/b" "$T/away/b"
 is "$(nfs parent "$b")" STALE '".." of a directory moved out gets STALE'
-is "$(nfs lookup "$b" ../secret)" ACCES 'LOOKUP of a path is refused'
+is "$(nfs lookup "$a" ../secret)" ACCES 'LOOKUP of a path is refused'
 ln -s "$T/away" "$T/outer/link"
 l=$(nfs lookup "$o" link)
 is "$(nfs lookup "$l" secret)" NOTDIR 'LOOKUP through a symbolic link gets NOTDIR'
 is "$(nfs readlink "$l")" "$T/away" 'READLINK gives the text of the link'
 is "$(cat "$T/away/secret")" sentinel 'the file outside is unchanged'
+
+# A directory that was moved out is not entered, listed or changed any more. The
+# worker may believe for a second that it lies inside.
+gets() { [ "$1" = "$("${@:2}")" ]; }
+refusal=STALE
+outside() { # outside NAME HANDLE: every use of the directory is refused
+	check "$1: GETATTR gets STALE" wait_for 10 gets STALE nfs getattr "$2"
+	like "$(nfs lookup "$2" secret)" "^($refusal)$" "$1: LOOKUP is refused"
+	like "$(nfs -u 1000 create "$2" made 644)" "^($refusal)$" "$1: CREATE is refused"
+	like "$(nfs -u 1000 rename "$2" secret "$o" secret)" "^($refusal)$" "$1: RENAME is refused"
+	like "$(nfs parent "$2")" "^($refusal)$" "$1: \"..\" is refused"
+	like "$(nfs list "$2")" "^($refusal)$" "$1: READDIRPLUS is refused"
+}
+moved() { # moved NAME: moves a directory and one below it out of the export
+	mkdir -p "$T/outer/$1" "$T/outer/$1/deep" && chmod 777 "$T/outer/$1" "$T/outer/$1/deep"
+	m=$(nfs lookup "$o" "$1")
+	d=$(nfs lookup "$m" deep)
+	is "$(nfs list "$m") $(nfs list "$d")" '. .. deep . ..' "$1: both are listed before"
+	mv "$T/outer/$1" "$T/away/$1"
+	echo later >"$T/away/$1/secret"
+	echo later >"$T/away/$1/deep/secret"
+	outside "$1" "$m"
+	outside "$1, below" "$d"
+	is "$(cat "$T/away/$1/secret")$(ls "$T/away/$1/deep")" latersecret "$1: nothing outside is changed"
+	mv "$T/away/$1" "$T/outer/$1"
+	check "$1: moved back, it is served again" wait_for 20 gets '. .. secret' nfs list "$d"
+}
+moved gone
+
+# ".." works at any depth.
+deepest=$(python3 - "$o" "$T/outer" <<'P'
+import os, sys
+import nfs
+os.chdir(sys.argv[2])
+for _ in range(5000):
+    os.mkdir("d", 0o777)
+    os.chdir("d")
+c = nfs.connect()
+fh = bytes.fromhex(sys.argv[1])
+for _ in range(5000):
+    above, fh = fh, c.lookup(fh, "d").fh
+print(above.hex(), fh.hex())
+P
+)
+is "$(nfs parent "${deepest#* }")" "${deepest% *}" '".." is found 5,000 levels deep'
+
+# An export that a reload adds inside another takes what lies below its root
+# with it.
+reloaded() { # reloaded EXPORTS-TEXT
+	exports "$1"
+	kill -HUP "${pid[nfsd]}" "${pid[mountd]}"
+}
+mkdir -p "$T/outer/later" "$T/outer/later/sub" && chmod 777 "$T/outer/later" "$T/outer/later/sub"
+later=$(nfs lookup "$o" later)
+sub=$(nfs lookup "$later" sub)
+like "$(nfs -u 1000 create "$sub" before 644)" '^[0-9a-f]{64}$' 'the directory is served by the outer export'
+reloaded "$T/outer 127.0.0.1(rw,insecure)
+$T/outer/later 127.0.0.9(rw)"
+check 'LOOKUP of the new inner export is refused' wait_for 10 gets ACCES nfs lookup "$o" later
+outside 'below a new inner export' "$sub"
+outside 'the root of a new inner export' "$later"
+like "$(nfs -u 1000 create "$o" still 644)" '^[0-9a-f]{64}$' 'the outer export is served as before'
+mv "$T/outer/gone" "$T/outer/later/gone"
+outside 'moved into an inner export' "$d"
+
+# The same without mounts, as in a container. There the broker walks the export
+# to find a directory, and tells the client to try again between two walks.
+tern_stop
+refusal='STALE|JUKEBOX'
+rm -rf "$T/outer/d" # without kernel handles a walk ends 4,096 levels deep
+for without in sys_admin sys_admin,dac_read_search; do
+	TERN_WRAP="setpriv --no-new-privs --bounding-set -${without//,/,-}"
+	echo secret >"$T/outer/shut/secret"
+	echo here >"$T/outer/inner/file"
+	tern_start "$T/outer 127.0.0.1(rw,insecure)
+$T/outer/inner 127.0.0.1(ro,insecure)
+$T/outer/shut 127.0.0.9(rw)" -w 1
+	like "$(cat "$T/nfsd.log")" 'jail: no private mounts' "$without: there are no mounts"
+	o=$(nfs mnt "$T/outer")
+	is "$(nfs lookup "$o" shut)" ACCES "$without: an inner export to other clients is refused"
+	i=$(nfs lookup "$o" inner)
+	is "$i" "$(nfs mnt "$T/outer/inner")" "$without: LOOKUP of an inner export gives its own root handle"
+	is "$(nfs -u 1000 create "$i" new 644)" ROFS "$without: an inner export has its own options"
+	is "$(nfs rename "$o" shut "$o" open)" ACCES "$without: RENAME of its root is refused"
+	is "$(nfs rmdir "$o" shut)" ACCES "$without: RMDIR of its root is refused"
+	rm -rf "$T/outer/moved"
+	moved moved
+	mkdir -p "$T/outer/later/sub" && chmod 777 "$T/outer/later/sub"
+	later=$(nfs lookup "$o" later)
+	sub=$(nfs lookup "$later" sub)
+	f=$(nfs -u 1000 create "$sub" "before-$without" 644)
+	reloaded "$T/outer 127.0.0.1(rw,insecure)
+$T/outer/later 127.0.0.9(rw)"
+	check "$without: LOOKUP of a new inner export is refused" wait_for 10 gets ACCES nfs lookup "$o" later
+	check "$without: a file below it gets STALE" wait_for 10 gets STALE nfs read "$f" 0 9
+	outside "$without: below a new inner export" "$sub"
+	tern_stop
+done
 done_testing

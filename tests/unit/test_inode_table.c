@@ -332,7 +332,7 @@ main(void)
 {
 	plan(NO_PLAN);
 	root = fixture_fd(O_PATH);
-	if (fh_fs_probe(&by_inode, root) == -1)
+	if (fh_fs_probe(&by_inode, root, false) == -1)
 		BAIL_OUT("probe");
 	by_inode.naming = FH_BY_INODE;
 	mkdirat(root, "a", 0755);

@@ -73,10 +73,10 @@ check_root(void)
 	struct fh_plain plain;
 	int fd = open_at(".");
 
-	seal_root(&sealed, &root, &ex->list[0], -1, &keys);
+	seal_root(&sealed, &root, &ex->list[0], -1, true, &keys);
 	ok(!root.sealed[NAMES_BYTES] && sealed.conf == NULL,
 	    "a missing root is not sealed");
-	seal_root(&sealed, &root, &ex->list[0], fd, &keys);
+	seal_root(&sealed, &root, &ex->list[0], fd, true, &keys);
 	ok(root.sealed[NAMES_BYTES], "a root is sealed");
 	ok(!root.sealed[NAMES_UTF16LE],
 	    "not for players if no entry of the export is for them");
@@ -160,7 +160,7 @@ check_inside(void)
 	bool good;
 
 	(void)snprintf(sub.path, sizeof(sub.path), "%s/sub", dir);
-	seal_submount(&s, &sub, &ex->list[0]);
+	seal_submount(&s, &sub, true, &ex->list[0]);
 	a = named(&s, "sub", &good);
 	ok(good && fh_check_worker(&a, sub.path, &keys.worker, &plain) &&
 		plain.export_id == 78,

@@ -100,7 +100,7 @@ make_table(struct exports *ex)
 		const struct export *e = &ex->list[i];
 
 		roots[i] = open_below(e->path + 1, O_PATH);
-		seal_root(&seals[i], &handles[i], e, roots[i], &keys);
+		seal_root(&seals[i], &handles[i], e, roots[i], true, &keys);
 		if (fh_fs_plain(&seals[i].fs, beside, e->id,
 			!handles[i].sealed[NAMES_BYTES], 0, &plain) == -1)
 			err(1, "no handle");

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <linux/tls.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,9 @@
 #ifndef SOL_TLS
 #define SOL_TLS 282
 #endif
+
+/* Larger than the buffers of OpenSSL, smaller than what relay.c keeps. */
+#define KEPT_APART (96 * 1024)
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
@@ -258,6 +262,8 @@ nfsd_tls(struct role *role)
 	struct sandbox box;
 	struct event *parent;
 
+	/* What clients leave unread goes back to the kernel afterwards. */
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_APART);
 	t.role = role;
 	t.base = daemon_events();
 	learn(&t);

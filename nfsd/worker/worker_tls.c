@@ -63,6 +63,75 @@ stop_waiting(struct worker_tls *t, struct worker_tls_wait *w)
 	free(w);
 }
 
+static bool
+send_now(const struct worker_tls *t, uint32_t type, uint64_t id, int fd)
+{
+	struct tls_connection m = { .id = id };
+
+	return ipc_send(t->channel, type, &m, sizeof(m), &fd,
+		   fd == -1 ? 0 : 1) == 0;
+}
+
+static void
+drop_message(struct worker_tls *t, struct worker_tls_message *m)
+{
+	TAILQ_REMOVE(&t->outbox, m, entry);
+	free(m);
+}
+
+/*
+ * Sends now, or in its turn when the role has read more: the kernel queues few
+ * messages. Returns false if the role is gone.
+ */
+static bool
+send_to_role(struct worker_tls *t, uint32_t type, uint64_t id, int fd)
+{
+	struct worker_tls_message *m;
+
+	if (t->channel == -1)
+		return false;
+	if (TAILQ_EMPTY(&t->outbox) && send_now(t, type, id, fd))
+		return true;
+	if (TAILQ_EMPTY(&t->outbox) && errno != EAGAIN && errno != ETOOMANYREFS)
+		return false;
+	m = malloc(sizeof(*m));
+	if (m == NULL)
+		return false;
+	*m = (struct worker_tls_message){ .type = type, .id = id, .fd = fd };
+	TAILQ_INSERT_TAIL(&t->outbox, m, entry);
+	(void)event_add(t->on_room, NULL);
+	return true;
+}
+
+static void
+on_room(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct worker_tls *t = arg;
+	struct worker_tls_message *m;
+
+	while ((m = TAILQ_FIRST(&t->outbox)) != NULL) {
+		if (!send_now(t, m->type, m->id, m->fd) &&
+		    (errno == EAGAIN || errno == ETOOMANYREFS))
+			return;
+		drop_message(t, m);
+	}
+	(void)event_del(t->on_room);
+}
+
+/* Tells the role that a connection has ended, unless it never heard of it. */
+static void
+send_ended(struct worker_tls *t, uint64_t id)
+{
+	struct worker_tls_message *m;
+
+	TAILQ_FOREACH (m, &t->outbox, entry)
+		if (m->type == TLS_BEGIN && m->id == id) {
+			drop_message(t, m); /* its descriptor closes now */
+			return;
+		}
+	(void)send_to_role(t, TLS_ENDED, id, -1);
+}
+
 /* Ends a handshake for a reason of the worker's own. */
 static void
 give_up(struct worker_tls *t, const struct worker_tls_wait *w,
@@ -106,7 +175,6 @@ tls_begin(void *arg, const struct rpc_peer *peer, int fd)
 {
 	static const struct timeval second = { 1, 0 };
 	struct worker_tls *t = arg;
-	struct tls_connection m = { .id = peer->id };
 	const char *why = over_limit(t, &peer->from);
 	struct worker_tls_wait *w;
 
@@ -120,8 +188,7 @@ tls_begin(void *arg, const struct rpc_peer *peer, int fd)
 		give_up(t, TAILQ_FIRST(&t->waiting), TLS_BAD_LIMIT,
 		    "another client needs its place (-o tls-handshakes)");
 	w = calloc(1, sizeof(*w));
-	if (w == NULL || t->channel == -1 ||
-	    ipc_send(t->channel, TLS_BEGIN, &m, sizeof(m), &fd, 1) == -1) {
+	if (w == NULL || !send_to_role(t, TLS_BEGIN, peer->id, fd)) {
 		t->failures[TLS_BAD_HERE]++;
 		log_failure(peer, NULL, "TLS handshake failed",
 		    "the tls process does not take it");
@@ -141,13 +208,12 @@ static void
 tls_ended(void *arg, const struct rpc_peer *peer, bool kernel)
 {
 	struct worker_tls *t = arg;
-	struct tls_connection m = { .id = peer->id };
 	struct worker_tls_wait *w = find_waiting(t, peer->id);
 
 	if (peer->identity != NULL)
 		t->sessions--;
-	if (t->channel != -1 && (w != NULL || kernel))
-		(void)ipc_send(t->channel, TLS_ENDED, &m, sizeof(m), NULL, 0);
+	if (w != NULL || kernel)
+		send_ended(t, peer->id);
 	if (w != NULL)
 		stop_waiting(t, w);
 }
@@ -177,9 +243,13 @@ disconnect(struct worker_tls *t)
 	if (channel == -1)
 		return;
 	t->channel = -1;
-	if (t->on_message != NULL)
+	if (t->on_message != NULL) {
 		event_free(t->on_message);
-	t->on_message = NULL;
+		event_free(t->on_room);
+	}
+	t->on_message = t->on_room = NULL;
+	while (!TAILQ_EMPTY(&t->outbox))
+		drop_message(t, TAILQ_FIRST(&t->outbox));
 	if (t->base != NULL) {
 		rpc_server_offer_tls(t->server, false);
 		rpc_streams_end_all_tls(t->streams);
@@ -345,7 +415,10 @@ offer(struct worker_tls *t)
 		return;
 	t->on_message =
 	    event_new(t->base, t->channel, EV_READ | EV_PERSIST, on_message, t);
-	if (t->on_message == NULL || event_add(t->on_message, NULL) == -1)
+	t->on_room =
+	    event_new(t->base, t->channel, EV_WRITE | EV_PERSIST, on_room, t);
+	if (t->on_message == NULL || t->on_room == NULL ||
+	    event_add(t->on_message, NULL) == -1)
 		fatalx("event: out of memory");
 	rpc_server_offer_tls(t->server, true);
 }
@@ -366,6 +439,7 @@ worker_tls_init(struct worker_tls *t, int parent,
 	t->channel = -1;
 	t->limits = limits;
 	TAILQ_INIT(&t->waiting);
+	TAILQ_INIT(&t->outbox);
 	hash_key_random(&t->secret);
 }
 

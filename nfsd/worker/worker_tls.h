@@ -28,6 +28,14 @@ struct worker_tls_wait {
 	uint64_t since_ms;
 };
 
+/* A message that the role's socket did not take at once. */
+struct worker_tls_message {
+	TAILQ_ENTRY(worker_tls_message) entry;
+	uint32_t type;
+	uint64_t id;
+	int fd; /* of TLS_BEGIN; the connection's own */
+};
+
 struct worker_tls_rate {
 	uint64_t host; /* addr_hash() */
 	uint64_t second;
@@ -41,7 +49,8 @@ struct worker_tls {
 	const struct nfsd_tls_limits *limits;
 	int parent; /* channel to the parent */
 	int channel; /* to the role; -1: none */
-	struct event *on_message, *on_second;
+	struct event *on_message, *on_room, *on_second;
+	TAILQ_HEAD(, worker_tls_message) outbox;
 	TAILQ_HEAD(, worker_tls_wait) waiting; /* oldest first */
 	unsigned int nwaiting;
 	struct worker_tls_rate rates[WORKER_TLS_RATES];

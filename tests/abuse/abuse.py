@@ -22,7 +22,8 @@ import harness  # noqa: E402
 
 for subject in ("framing", "portmapper", "mounts", "handles", "names",
                 "identity", "extremes", "errors", "replay", "exhaustion",
-                "storage", "clocks", "roles", "start", "strangers"):
+                "storage", "clocks", "roles", "start", "strangers",
+                "encrypted"):
     importlib.import_module(subject)
 
 

@@ -6,8 +6,9 @@
 # daemons of their own.
 # Runs in: the tests.
 . "${0%/*}/../system/lib.sh"
+. "$top/tests/lib/ca.sh"
 private "$@"
-need python3 python3 setfacl acl mkfs.ext4 e2fsprogs
+need python3 python3 openssl openssl setfacl acl mkfs.ext4 e2fsprogs
 # Cases know the largest file and the times of ext4. LONG: a million names.
 size=2000
 [ -z "${LONG:-}" ] || size=8000 INODES=1500000
@@ -56,14 +57,43 @@ if [ -n "${OTHER:-}" ]; then
 	exit
 fi
 
+# The certificates that encrypted.py shows. One is large, one has a long chain.
+certificates() {
+	local i above=ca names=DNS:large
+	ca_new "$T/ca" && ca_server server IP:127.0.0.1 && ca_client laptop &&
+	    ca_usage=serverAuth ca_client usage && ca_client revoked &&
+	    ca_client expired -startdate 20200101000000Z -enddate 20210101000000Z &&
+	    ca_client early -startdate 20900101000000Z -enddate 20910101000000Z &&
+	    ca_revoke revoked && ca_stranger stranger
+	for i in $(seq 700); do
+		names+=,DNS:name-$i.large.example
+	done
+	ca_names=$names ca_client large
+	for i in $(seq 20); do
+		_key "$T/ca/chain.key"
+		openssl req -new -key "$T/ca/chain.key" -subj "/CN=chain $i" -config /dev/null 2>/dev/null |
+		    openssl x509 -req -days 9 -CA "$T/ca/$above.pem" -CAkey "$T/ca/$above.key" \
+			-CAcreateserial -extfile <(echo basicConstraints=CA:TRUE) \
+			-out "$T/ca/new.pem" 2>/dev/null
+		cat "$T/ca/new.pem" "$T/ca/chain.pem" >"$T/ca/all.pem" 2>/dev/null
+		mv "$T/ca/all.pem" "$T/ca/chain.pem"
+		cp "$T/ca/chain.key" "$T/ca/above.key"
+		cp "$T/ca/new.pem" "$T/ca/above.pem"
+		above=above
+	done
+}
+
 world
+certificates
 host_add far 10.77.0.1/24 10.77.0.2/24
 tern_start "$T/rw 127.0.0.0/8(rw,insecure)
 $T/ro 127.0.0.0/8(ro,insecure)
 $T/all 127.0.0.0/8(rw,insecure,all_squash)
 $T/secure 127.0.0.0/8(rw)
 $T/only2 127.0.0.1(rw,insecure)
-$T/other 10.9.9.0/24(rw)" -w 2 -o files=256
+$T/other 10.9.9.0/24(rw)" -w 2 -o files=256 -o tls-seconds=3 \
+    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key" \
+    -o "tls-ca=$T/ca/ca.pem" -o "tls-crl=$T/ca/crl.pem"
 export OTHER_PID=${pid[far]} OUR_ADDRESS=10.77.0.1
 export PIDS="${pid[portmapd]} ${pid[mountd]} ${pid[nfsd]}"
 export LOGS="$T/portmapd.log $T/mountd.log $T/nfsd.log"

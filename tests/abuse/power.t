@@ -62,7 +62,7 @@ power_on() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
 	    -machine q35,accel=tcg -cpu qemu64 -m 512 -smp 1 -bios qboot.rom \
 	    -kernel "$guest/vmlinux" -initrd "$guest/initrd" \
-	    -append "console=ttyS0 quiet panic=-1 mitigations=off net.ifnames=0 \
+	    -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check net.ifnames=0 \
 ternroot=$top/tests/kernel/init tern=$T/guest" -serial stdio -monitor none \
 	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 	    -netdev tap,id=n,ifname=tap0,script=no,downscript=no \

@@ -13,7 +13,7 @@
 
 /* The three modes of nfsd, chosen from the exports; see nfsd(8). */
 enum nfsd_mode {
-	MODE_SQUASH, /* every caller is the user that the process runs as */
+	MODE_SQUASH, /* every caller is one user, whom the process acts as */
 	MODE_MULTI, /* callers are any user except root */
 	MODE_ROOT /* callers are any user */
 };
@@ -22,7 +22,7 @@ struct exports;
 struct sandbox_policy;
 /*
  * Returns the least privileged mode that serves these exports. In MODE_SQUASH,
- * sets the user and group to run as.
+ * sets the user and group to act as.
  */
 enum nfsd_mode nfsd_mode(const struct exports *, bool rootless, uid_t *,
     gid_t *);

@@ -65,8 +65,10 @@ struct nfsd_tls_limits {
 
 struct nfsd_setup {
 	enum nfsd_mode mode;
-	uid_t uid; /* user to run as */
+	uid_t uid; /* user to run as: the daemon's own in every mode */
 	gid_t gid;
+	uid_t anonuid; /* squash mode: whom all callers act as */
+	gid_t anongid;
 	bool strict;
 	bool rootless;
 	bool mounts; /* every export is a mount of its own */

@@ -43,8 +43,6 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
 	{ SYS_fsync,             false, "names and attributes of what no caller may open" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
-	{ SYS_getegid,           true,  "squash mode: the user of all callers" },
-	{ SYS_geteuid,           true,  "squash mode: the user of all callers" },
 	{ SYS_linkat,            false, "LINK: only this process may link a descriptor" },
 	{ SYS_lseek,             true,  "walk: start of a directory" },
 	{ SYS_name_to_handle_at, false, "seal a descriptor" },
@@ -275,6 +273,9 @@ nfsd_broker(struct role *role)
 	sandbox_set_root(&box, view.mounts, view.root);
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);
+	if (setup->mode == MODE_SQUASH &&
+	    cred_settle(setup->anonuid, setup->anongid) == -1)
+		fatal("cannot act as user %u", (unsigned int)setup->anonuid);
 	sandbox_enter(&box);
 	for (i = 0; i < nitems(lent_caps); i++)
 		(void)cred_right(lent_caps[i], false);

@@ -314,15 +314,17 @@ choose_mode(struct parent *p)
 {
 	struct nfsd_setup *s = &p->n->setup, old = *s;
 
-	s->uid = p->n->d.uid;
-	s->gid = p->n->d.gid;
-	s->mode = nfsd_mode(p->file.list, s->rootless, &s->uid, &s->gid);
+	s->uid = s->anonuid = p->n->d.uid;
+	s->gid = s->anongid = p->n->d.gid;
+	s->mode =
+	    nfsd_mode(p->file.list, s->rootless, &s->anonuid, &s->anongid);
 	s->setid = nfsd_setid(p->file.list);
-	if (s->mode == old.mode && s->uid == old.uid && s->gid == old.gid &&
-	    s->setid == old.setid)
+	if (s->mode == old.mode && s->anonuid == old.anonuid &&
+	    s->anongid == old.anongid && s->setid == old.setid)
 		return false;
 	log_info("mode: %s%s (user %u)", nfsd_mode_name(s->mode, s->rootless),
-	    s->setid ? ", set-id bits permitted" : "", (unsigned int)s->uid);
+	    s->setid ? ", set-id bits permitted" : "",
+	    (unsigned int)s->anonuid);
 	return true;
 }
 

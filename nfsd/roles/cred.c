@@ -18,6 +18,9 @@
 #include "nfsd/roles/cred.h"
 
 #define NOBODY UINT32_MAX /* (uid_t)-1: no user; must not become one */
+/* setfsuid(2) of no user returns the current one. Squash mode's filter permits
+ * no other argument. */
+#define ASK UINT64_MAX
 
 void
 cred_init(struct cred_acting *acting, enum nfsd_mode mode)
@@ -26,8 +29,8 @@ cred_init(struct cred_acting *acting, enum nfsd_mode mode)
 	acting->switches = mode != MODE_SQUASH;
 	if (acting->switches)
 		return;
-	acting->now.uid = (uint32_t)geteuid();
-	acting->now.gid = (uint32_t)getegid();
+	acting->now.uid = (uint32_t)syscall(SYS_setfsuid, ASK);
+	acting->now.gid = (uint32_t)syscall(SYS_setfsgid, ASK);
 	acting->known = true;
 }
 
@@ -120,6 +123,19 @@ set_id(long call, uint32_t id)
 		return 0;
 	errno = EPERM;
 	return -1;
+}
+
+int
+cred_settle(uint32_t uid, uint32_t gid)
+{
+	if (geteuid() == uid && getegid() == gid)
+		return 0;
+	/* After the change of user they may be permitted and not effective. */
+	(void)cred_right(CAP_SETGID, true);
+	(void)cred_right(CAP_SETUID, true);
+	if (set_id(SYS_setfsgid, gid) == -1 || set_id(SYS_setfsuid, uid) == -1)
+		return -1;
+	return 0;
 }
 
 int

@@ -36,6 +36,13 @@ struct cred_acting {
 	struct cred now;
 };
 
+/*
+ * Squash mode: makes the process act on files as this user for good. Its user
+ * id stays its own, so that no process of that user can stop it. To be called
+ * before there are threads and before capabilities are dropped. A plain user
+ * acts as itself. Returns 0 or -1.
+ */
+int cred_settle(uint32_t uid, uint32_t gid);
 /* Initialises the state of the calling thread. */
 void cred_init(struct cred_acting *, enum nfsd_mode);
 /* Sets the caller that a credential becomes under these options. */

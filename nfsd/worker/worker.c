@@ -436,6 +436,9 @@ enter_sandbox(struct worker *w, struct sandbox *box)
 	sandbox_set_root(box, view.mounts, view.root);
 	if (!setup->rootless)
 		daemon_drop(setup->uid, setup->gid);
+	if (setup->mode == MODE_SQUASH &&
+	    cred_settle(setup->anonuid, setup->anongid) == -1)
+		fatal("cannot act as user %u", (unsigned int)setup->anonuid);
 	sandbox_enter(box);
 }
 

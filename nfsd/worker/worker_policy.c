@@ -36,8 +36,6 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fsync,         false, "COMMIT; names and attributes" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
 	{ SYS_getdents64,    false, "READDIR" },
-	{ SYS_getegid,       true,  "squash mode: the user of all callers" },
-	{ SYS_geteuid,       true,  "squash mode: the user of all callers" },
 	{ SYS_getrusage,     true,  "find out if a slow call slept" },
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },

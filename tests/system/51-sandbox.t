@@ -104,10 +104,19 @@ check 'mountd worker: ends when the parent is killed' wait_for 2 gone
 
 # ---- nfsd in its three modes ----------------------------------------------------
 
+# cannot_stop PID NAME: processes of alice, the anonymous user, try to stop it.
+cannot_stop() {
+	check_not "$2: the anonymous user cannot signal it" as alice kill -STOP "$1"
+	check_not "$2: the anonymous user cannot limit it" \
+	    as alice prlimit --pid "$1" --nofile=3:3
+	is "$(fs_user "$1")" 1001 "$2: acts on files as the anonymous user"
+}
+fs_user() { awk '$1 == "Uid:" { print $5 }' "/proc/$1/status"; }
+
 # nfsd_mode NAME UID WORKER-CAPS BROKER-CAPS OPTIONS: starts nfsd, checks its
 # roles, and stops it.
 nfsd_mode() {
-	local w b
+	local w b t
 	exports "$T/export *($5)"
 	check "nfsd $1: starts with all layers of the sandbox" \
 	    start nfsd -R -w 1 -o strict || return
@@ -117,6 +126,13 @@ nfsd_mode() {
 	b=$(role_pid nfsd broker)
 	locked "$w" "nfsd $1 worker" "$2" "$3"
 	locked "$b" "nfsd $1 broker" "$2" "$4"
+	if [ "$1" = squash ]; then
+		cannot_stop "$w" "nfsd $1 worker"
+		cannot_stop "$b" "nfsd $1 broker"
+		is "$(for t in /proc/"$w"/task/* /proc/"$b"/task/*; do
+			fs_user "${t#/proc/}"
+		done | sort -u)" 1001 "nfsd $1: every thread acts as the anonymous user"
+	fi
 	if [ -x "$scan" ]; then
 		is "$("$scan" "$w" "$T/key")" worker \
 		    "nfsd $1 worker: only the key that checks handles is in its memory"
@@ -128,7 +144,7 @@ nfsd_mode() {
 }
 
 if [ -x "$O/nfsd/nfsd" ]; then
-	nfsd_mode squash 1001 $none 0000000000000006 \
+	nfsd_mode squash 903 $none 0000000000000006 \
 	    rw,all_squash,anonuid=1001,anongid=1001
 	nfsd_mode multi-user 903 00000000000000c0 00000000000000c6 rw
 	nfsd_mode root 903 00000000000000db 00000000000000de rw,no_root_squash

@@ -53,6 +53,19 @@ clock_after(unsigned int ms)
 	return ts;
 }
 
+/* Returns the CPU time of all threads of another process; 0: it has ended. */
+static inline uint64_t
+clock_cpu_ns(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 ||
+	    clock_gettime(clock, &used) == -1)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
 /* The wall clock, coarse: filesystems use it for the times of files. */
 static inline struct timespec
 clock_wall(void)

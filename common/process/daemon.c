@@ -127,7 +127,8 @@ feed_watchdog(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	const struct daemon *d = arg;
 
-	notify_watchdog(&d->notify);
+	if (!d->unwell)
+		notify_watchdog(&d->notify);
 }
 
 struct event_base *

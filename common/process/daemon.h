@@ -93,6 +93,7 @@ struct daemon {
 	struct daemon_signals signals;
 	struct event *events[DAEMON_EVENTS_MAX];
 	size_t nevents;
+	bool unwell; /* watch.h: the watchdog gets nothing to eat */
 };
 
 /*

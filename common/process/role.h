@@ -84,6 +84,23 @@ void role_owes(struct role_child *);
 void role_acknowledged(struct role_child *);
 /* Does it run, and does it serve the list it was sent last? */
 bool role_is_current(const struct role_child *);
+/* How long a role has owed an answer to role_ping(). */
+struct role_silence {
+	uint64_t ms; /* 0: it owes none */
+	uint64_t cpu_ms; /* that it used meanwhile, with all threads */
+	bool stopped; /* by a signal */
+};
+
+/*
+ * Sends the role this question, unless it owes an answer already or does not
+ * serve yet.
+ */
+void role_ping(struct role_child *, uint32_t type);
+/* The row of the answer in the parent's table; arg is the child. An answer
+ * without question kills the role. */
+void role_answered(void *arg, struct ipc_message *);
+/* A role that does not serve yet owes a sign of life since its start. */
+struct role_silence role_silence(const struct role_child *);
 /*
  * Sends a message. Returns false if the role is not running. If its socket is
  * full for a second, kills it and returns false. Never blocks longer.

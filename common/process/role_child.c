@@ -44,6 +44,8 @@ struct role_child {
 	bool serves; /* READY was received from this process */
 	bool killed; /* by the parent; not reaped yet */
 	unsigned int owed; /* lists it has not acknowledged */
+	uint64_t asked_ms; /* the question it has not answered; 0: none */
+	uint64_t asked_cpu_ns; /* CPU time it had used by then */
 	bool expect_end;
 };
 
@@ -195,6 +197,7 @@ launch(struct role_child *c)
 	c->since_ms = clock_ms();
 	c->killed = false;
 	c->owed = 0;
+	c->asked_ms = 0;
 	c->on_end = watch(c, c->pidfd, run_end);
 	c->on_message = watch(c, c->channel, run_message);
 	log_debug("%s: started as pid %d", spec->name, (int)c->pid);
@@ -260,6 +263,44 @@ bool
 role_is_current(const struct role_child *c)
 {
 	return c->serves && !c->killed && c->owed == 0;
+}
+
+void
+role_ping(struct role_child *c, uint32_t type)
+{
+	if (c->channel == -1 || !c->serves || c->killed || c->asked_ms != 0)
+		return;
+	c->asked_ms = clock_ms();
+	c->asked_cpu_ns = clock_cpu_ns(c->pid);
+	(void)role_send(c, type, NULL, 0, NULL, 0);
+}
+
+void
+role_answered(void *arg, struct ipc_message *m UNUSED)
+{
+	struct role_child *c = arg;
+
+	if (c->asked_ms == 0)
+		role_restart(c, "answered a question that it was not asked");
+	c->asked_ms = 0;
+}
+
+struct role_silence
+role_silence(const struct role_child *c)
+{
+	struct role_silence s = { .ms = 0 };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (c->pid == 0 || (c->serves && c->asked_ms == 0))
+		return s;
+	s.ms = clock_ms() - (c->serves ? c->asked_ms : c->since_ms);
+	if (c->serves)
+		s.cpu_ms = (clock_cpu_ns(c->pid) - c->asked_cpu_ns) / 1000000;
+	/* WNOWAIT: the next question gets the same answer. */
+	s.stopped = waitid(P_PID, (id_t)c->pid, &info,
+			WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid == c->pid;
+	return s;
 }
 
 bool

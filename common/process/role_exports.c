@@ -148,3 +148,12 @@ role_exports_serve(void *arg, struct ipc_message *m UNUSED)
 	if (ipc_send(in->channel, ROLE_SERVES, NULL, 0, NULL, 0) == -1)
 		fatal("parent: cannot acknowledge the exports");
 }
+
+void
+role_exports_ping(void *arg, struct ipc_message *m UNUSED)
+{
+	const struct role_exports *in = arg;
+
+	if (ipc_send(in->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
+		fatal("parent: cannot answer it");
+}

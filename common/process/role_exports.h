@@ -32,6 +32,8 @@ enum role_message {
 	ROLE_SUBMOUNT, /* struct submount and its descriptor */
 	ROLE_SERVE, /* the list is complete: serve it */
 	ROLE_SERVES, /* to the parent: it is served */
+	ROLE_PING, /* are you alive? */
+	ROLE_PONG, /* to the parent: yes */
 	ROLE_MESSAGES
 };
 
@@ -83,6 +85,7 @@ void role_exports_begin(void *in, struct ipc_message *);
 void role_exports_roots(void *in, struct ipc_message *);
 void role_exports_submount(void *in, struct ipc_message *);
 void role_exports_serve(void *in, struct ipc_message *);
+void role_exports_ping(void *in, struct ipc_message *);
 
 /* The rows of these messages in a role's table. */
 /* clang-format off */
@@ -91,7 +94,8 @@ void role_exports_serve(void *in, struct ipc_message *);
 	[ROLE_EXPORTS]  = { "exports",  0, 0, 1, 1, role_exports_begin }, \
 	[ROLE_ROOTS]    = { "roots",    sizeof(struct role_roots), sizeof(struct role_roots), 1, ROLE_ROOTS_MAX, role_exports_roots }, \
 	[ROLE_SUBMOUNT] = { "submount", sizeof(struct submount), sizeof(struct submount), 1, 1, role_exports_submount }, \
-	[ROLE_SERVE]    = { "serve",    0, 0, 0, 0, role_exports_serve }
+	[ROLE_SERVE]    = { "serve",    0, 0, 0, 0, role_exports_serve }, \
+	[ROLE_PING]     = { "ping",     0, 0, 0, 0, role_exports_ping }
 /* clang-format on */
 
 #endif

@@ -22,6 +22,7 @@
 #include "process/listen.h"
 #include "process/register.h"
 #include "process/reload.h"
+#include "process/watch.h"
 
 #define STOP_SECONDS 5
 
@@ -38,6 +39,7 @@ struct parent {
 	struct registration *registration;
 	struct role_child *worker;
 	struct reload reload;
+	struct watch watch;
 	bool serving; /* the worker has been ready once */
 	int seal_pair[2]; /* parent's end; worker's end until it has started */
 	struct event *on_seal;
@@ -137,6 +139,7 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
 	[MOUNTD_READY] = { "ready", 0, 0, 0, 0, on_ready },
 	[ROLE_SERVES] = { "serves", 0, 0, 0, 0, on_serves },
+	[ROLE_PONG] = { "pong", 0, 0, 0, 0, role_answered },
 };
 
 static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {
@@ -316,6 +319,7 @@ prepare(struct parent *p)
 	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->m->d);
+	watch_init(&p->watch, p->base, &p->m->d, &p->reload);
 }
 
 int
@@ -342,6 +346,7 @@ mountd_parent(struct mountd *m)
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
 	role_free(p.worker);
+	watch_free(&p.watch);
 	reload_free(&p.reload);
 	jail_free(p.jail);
 	return 0;

@@ -25,6 +25,7 @@
 #include "process/listen.h"
 #include "process/register.h"
 #include "process/reload.h"
+#include "process/watch.h"
 
 struct parent {
 	struct nfsd *n;
@@ -42,6 +43,7 @@ struct parent {
 	struct parent_stats stats;
 	struct parent_tls tls;
 	struct reload reload;
+	struct watch watch;
 	bool serving; /* every role has been ready once */
 	struct event *on_patience;
 	bool stopping;
@@ -232,12 +234,14 @@ tls_changed(void *arg)
 static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
+	[ROLE_PONG]       = { "pong",       0, 0, 0, 0, role_answered },
 	[NFSD_BAD_TLS]    = { "bad tls",    0, 0, 0, 0, on_bad_tls },
 };
 
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
+	[ROLE_PONG]       = { "pong",       0, 0, 0, 0, role_answered },
 	[NFSD_BAD_WORKER] = { "bad worker", sizeof(struct nfsd_bad), sizeof(struct nfsd_bad), 0, 0, on_bad_worker },
 };
 /* clang-format on */
@@ -420,6 +424,7 @@ prepare(struct parent *p)
 	(void)choose_mode(p);
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->n->d);
+	watch_init(&p->watch, p->base, &p->n->d, &p->reload);
 	parent_stats_start(&p->stats, p->base, p->n);
 	p->stats.tls_ends = p->tls.ends;
 }
@@ -470,6 +475,7 @@ nfsd_parent(struct nfsd *n)
 		role_free(p.workers[i]);
 	role_free(p.broker);
 	parent_tls_free(&p.tls);
+	watch_free(&p.watch);
 	reload_free(&p.reload);
 	parent_stats_stop(&p.stats);
 	jail_free(p.jail);

@@ -205,9 +205,19 @@ on_channel(void *arg, struct ipc_message *m)
 		fatalx("event: out of memory");
 }
 
+static void
+on_ping(void *arg, struct ipc_message *m UNUSED)
+{
+	const struct tls_role *t = arg;
+
+	if (ipc_send(t->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
+		fatal("parent: cannot answer it");
+}
+
 /* clang-format off */
 static const struct ipc_row parent_rows[NFSD_MESSAGES] = {
 	[ROLE_SETUP]       = { "setup",   sizeof(struct nfsd_tls_setup), sizeof(struct nfsd_tls_setup), 0, 0, on_setup },
+	[ROLE_PING]        = { "ping",    0, 0, 0, 0, on_ping },
 	[NFSD_TLS_FILES]   = { "files",   sizeof(struct nfsd_tls_files), sizeof(struct nfsd_tls_files), 0, TLS_FILES, on_files },
 	[NFSD_TLS_CHANNEL] = { "channel", 0, 0, 1, 1, on_channel },
 	[NFSD_STOP]        = { "stop",    0, 0, 0, 0, on_stop },

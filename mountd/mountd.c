@@ -11,9 +11,11 @@
 #include "mountd/mount.h"
 #include "mountd/mountd.h"
 #include "process/options.h"
+#include "resolve/resolve.h"
 
 static const struct role_row roles[] = {
 	{ "worker", mountd_worker },
+	{ "resolver", resolve_role },
 };
 
 /* clang-format off */

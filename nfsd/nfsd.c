@@ -14,6 +14,7 @@
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
 #include "process/options.h"
+#include "resolve/resolve.h"
 
 /* Stable writes that wait at the same time share one journal commit. */
 #define THREADS_DEFAULT 16
@@ -25,6 +26,7 @@ static const struct nfsd_tls_limits tls_limits_default = {
 
 static const struct role_row roles[] = {
 	{ "broker", nfsd_broker },
+	{ "resolver", resolve_role },
 	{ "tls", nfsd_tls },
 	{ "worker", nfsd_worker },
 };

@@ -61,7 +61,9 @@ sandbox_begin(struct sandbox *box, const struct sandbox_policy *policy,
 
 	*box = (struct sandbox){ .policy = policy, .strict = strict };
 	sandbox_set_root(box, "shared", "none");
-	if (unshare(CLONE_NEWNET) == 0)
+	if (policy->resolves)
+		box->network = "open";
+	else if (unshare(CLONE_NEWNET) == 0)
 		box->network = "closed";
 	else {
 		error = errno;
@@ -161,7 +163,7 @@ opens_files(const struct sandbox_policy *policy)
 void
 sandbox_seal(struct sandbox *box)
 {
-	if (opens_files(box->policy)) {
+	if (opens_files(box->policy) && !box->policy->resolves) {
 		if (strcmp(box->mounts, "shared") == 0)
 			sandbox_missing(box, "private mounts",
 			    "not allowed here");

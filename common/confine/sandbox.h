@@ -87,6 +87,11 @@ struct sandbox_policy {
 	/* Capabilities over files are effective while the filesystem user id
 	 * is 0 (nfsd's root mode). */
 	bool caps_follow_fsuid;
+	/* The resolver: keeps the network and sees the machine's files as its
+	 * user does, by Landlock only those below paths. A call that is not
+	 * listed fails with EPERM, since the machine's NSS modules make it. */
+	bool resolves;
+	uint16_t tcp_port; /* it may connect to this one only; 0: to any */
 	bool no_landlock; /* nfsd broker: it breaks open_by_handle_at */
 	/* Landlock permits these SANDBOX_FILES_* below these descriptors and
 	 * refuses all other access to files. */
@@ -108,7 +113,7 @@ struct sandbox {
 	uint64_t caps; /* bit per CAP_...; those that were kept */
 	int landlock; /* ABI; 0: not active */
 	size_t calls;
-	/* "closed": a new, empty namespace; "loopback": the given namespace
+	/* "open": the machine's; "closed": a new, empty namespace; "loopback": the given namespace
 	 * has only loopback; "filtered": only seccomp forbids new sockets */
 	const char *network;
 	char missing[512]; /* "; "-separated */

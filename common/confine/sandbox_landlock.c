@@ -25,6 +25,7 @@
 
 #define LL_VERSION	1u /* flag: return the ABI */
 #define LL_PATH_BENEATH 1 /* rule type */
+#define LL_NET_PORT	2
 
 /* landlock(7): rights over files. */
 #define LL_EXECUTE     (1u << 0)
@@ -44,8 +45,9 @@
 #define LL_TRUNCATE    (1u << 14)
 #define LL_IOCTL_DEV   (1u << 15)
 
-#define LL_NET	 3u /* bind and connect, TCP */
-#define LL_SCOPE 3u /* abstract unix sockets and signals */
+#define LL_NET	       3u /* bind and connect, TCP */
+#define LL_CONNECT_TCP 2u
+#define LL_SCOPE       3u /* abstract unix sockets and signals */
 
 /* The rights that an ABI knows. */
 struct abi {
@@ -88,6 +90,11 @@ struct path_beneath {
 	int32_t parent;
 } __attribute__((packed));
 
+struct net_port {
+	uint64_t allowed;
+	uint64_t port;
+};
+
 static uint64_t
 translate(uint64_t wanted, const struct abi *abi)
 {
@@ -115,6 +122,15 @@ add_paths(int set, const struct sandbox_policy *policy, const struct abi *abi)
 	}
 }
 
+static void
+add_port(int set, uint16_t port)
+{
+	const struct net_port rule = { LL_CONNECT_TCP, port };
+
+	if (syscall(SYS_landlock_add_rule, set, LL_NET_PORT, &rule, 0) == -1)
+		fatal("landlock: port %u", port);
+}
+
 void
 sandbox_landlock_enter(struct sandbox *box)
 {
@@ -135,6 +151,8 @@ sandbox_landlock_enter(struct sandbox *box)
 	abi = &abis[version < (long)nitems(abis) ? (size_t)version :
 						   nitems(abis) - 1];
 	attr = (struct ruleset){ abi->files, abi->net, abi->scope };
+	if (policy->resolves && policy->tcp_port == 0)
+		attr.net = 0;
 	set = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (set == -1 && errno == E2BIG) /* a kernel without net and scope */
 		set = (int)syscall(SYS_landlock_create_ruleset, &attr,
@@ -142,6 +160,8 @@ sandbox_landlock_enter(struct sandbox *box)
 	if (set == -1)
 		fatal("landlock");
 	add_paths(set, policy, abi);
+	if (policy->resolves && attr.net != 0)
+		add_port(set, policy->tcp_port);
 	if (syscall(SYS_landlock_restrict_self, set, 0) == -1)
 		fatal("landlock");
 	close(set);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two filters; both kill the process. The first forbids arguments of permitted
+ * Two filters; both kill the process, the resolver's refuse. The first forbids arguments of permitted
  * calls. The second forbids every call that is not listed, and every use of a
  * call with choices that is not among them. Both compare 64 bits: a 32-bit
  * comparison would pass 2^32, which the kernel truncates to uid 0. The kernel
@@ -138,7 +138,8 @@ new_filter(uint32_t otherwise)
 }
 
 static void
-add_denial(scmp_filter_ctx f, const struct sandbox_rule *rule, uint64_t bit)
+add_denial(scmp_filter_ctx f, uint32_t refuse, const struct sandbox_rule *rule,
+    uint64_t bit)
 {
 	static const enum scmp_compare compare[] = {
 		[SANDBOX_BELOW] = SCMP_CMP_LT,
@@ -155,8 +156,7 @@ add_denial(scmp_filter_ctx f, const struct sandbox_rule *rule, uint64_t bit)
 
 	if (rule->test == SANDBOX_BELOW && bit == 0)
 		return; /* no argument is below 0 */
-	error = seccomp_rule_add_exact_array(f, SCMP_ACT_KILL_PROCESS, rule->nr,
-	    1, &cmp);
+	error = seccomp_rule_add_exact_array(f, refuse, rule->nr, 1, &cmp);
 	if (error != 0) {
 		errno = -error;
 		fatal("seccomp: cannot restrict system call %d", rule->nr);
@@ -164,19 +164,20 @@ add_denial(scmp_filter_ctx f, const struct sandbox_rule *rule, uint64_t bit)
 }
 
 static void
-add_rules(scmp_filter_ctx f, const struct sandbox_rule *rules, size_t n)
+add_rules(scmp_filter_ctx f, uint32_t refuse, const struct sandbox_rule *rules,
+    size_t n)
 {
 	uint64_t bit;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		if (rules[i].test != SANDBOX_HAS) {
-			add_denial(f, &rules[i], rules[i].value);
+			add_denial(f, refuse, &rules[i], rules[i].value);
 			continue;
 		}
 		for (bit = 1; bit != 0; bit <<= 1)
 			if ((rules[i].value & bit) != 0)
-				add_denial(f, &rules[i], bit);
+				add_denial(f, refuse, &rules[i], bit);
 	}
 }
 
@@ -273,6 +274,8 @@ sandbox_seccomp_seal(struct sandbox *box)
 	struct sandbox_rule own = { SYS_tgkill, 0, SANDBOX_NOT, 0,
 		"abort only this process" };
 	struct list list = { .n = 0, .nchosen = 0 };
+	uint32_t refuse =
+	    policy->resolves ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
 	scmp_filter_ctx deny, allow;
 
 	if (SANDBOX_SANITIZER) {
@@ -280,11 +283,11 @@ sandbox_seccomp_seal(struct sandbox *box)
 		return;
 	}
 	deny = new_filter(SCMP_ACT_ALLOW);
-	add_rules(deny, base_rules, nitems(base_rules));
+	add_rules(deny, refuse, base_rules, nitems(base_rules));
 	own.value = (uint64_t)getpid();
-	add_rules(deny, &own, 1);
-	add_rules(deny, policy->rules, policy->nrules);
-	allow = new_filter(SCMP_ACT_KILL_PROCESS);
+	add_rules(deny, refuse, &own, 1);
+	add_rules(deny, refuse, policy->rules, policy->nrules);
+	allow = new_filter(refuse);
 	add_choices(allow, &list, base_choices, nitems(base_choices));
 	if (policy->serves)
 		add_choices(allow, &list, transport_choices,

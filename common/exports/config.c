@@ -88,13 +88,13 @@ config_offers(struct reporter *r, const struct exports *ex,
 
 bool
 config_load(struct exports_file *out, const char *file,
-    enum peer_security offers, bool check)
+    enum peer_security offers, const struct exports_names *names, bool check)
 {
 	struct reporter r = { file, check };
 	const struct exports_hooks hooks = { config_report, NULL, &r };
 	struct exports_file f;
 
-	if (!exports_load(&f, file, &hooks))
+	if (!exports_load(&f, file, names, &hooks))
 		return false;
 	if (!config_offers(&r, f.list, offers)) {
 		exports_file_clear(&f);
@@ -217,12 +217,13 @@ config_jail(const struct exports *ex, struct submounts *subs, bool rootless)
 
 bool
 config_reload(struct exports_file *current, const char *file,
-    enum peer_security offers, struct jail *jail, struct submounts *subs)
+    enum peer_security offers, const struct exports_names *names,
+    struct jail *jail, struct submounts *subs)
 {
 	static struct submounts found; /* replaces *subs on success */
 	struct jail_export list[JAIL_EXPORTS_MAX];
 	struct exports_file next = { .packed = -1 };
-	bool good = config_load(&next, file, offers, false);
+	bool good = config_load(&next, file, offers, names, false);
 
 	if (good) {
 		submounts_list(&found, next.list);

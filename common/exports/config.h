@@ -28,7 +28,7 @@
  * demands more is an error: its clients would all be refused.
  */
 bool config_load(struct exports_file *out, const char *file,
-    enum peer_security offers, bool check);
+    enum peer_security offers, const struct exports_names *, bool check);
 /*
  * Returns a jail that holds the exports and the filesystems mounted inside
  * them, and fills in the latter. An export with "mountpoint" is left out with a
@@ -42,7 +42,8 @@ struct jail *config_jail(const struct exports *, struct submounts *,
  * fails; *current is then unchanged.
  */
 bool config_reload(struct exports_file *current, const char *file,
-    enum peer_security offers, struct jail *, struct submounts *);
+    enum peer_security offers, const struct exports_names *, struct jail *,
+    struct submounts *);
 /* Derives the keys from the handle key file, which it makes if missing. */
 void config_load_key(struct fh_keys *, const char *file);
 

@@ -91,6 +91,8 @@ struct exports {
 	uint16_t *by_id; /* indices into list, ascending by id */
 };
 
+#define EXPORTS_LATER SIZE_MAX
+
 enum exports_severity { EXPORTS_ERROR, EXPORTS_WARNING };
 
 /* Hooks of the parser; arg is passed through. */
@@ -100,7 +102,8 @@ struct exports_hooks {
 	    const char *message);
 	/*
 	 * Stores at most max addresses of a host name. Returns how many; 0 if
-	 * the name is unknown. NULL: host names are errors.
+	 * the name is unknown; EXPORTS_LATER if it is being looked up. NULL:
+	 * host names are errors.
 	 */
 	size_t (*resolve)(void *arg, const char *name, struct addr *,
 	    size_t max);

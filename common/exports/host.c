@@ -323,12 +323,18 @@ exports_host(struct exports_parser *p, struct exports_host *h, const char *text,
 	}
 	h->n = p->hooks->resolve(p->hooks->arg, text, h->net,
 	    EXPORTS_ADDRESSES_MAX);
-	if (h->n == 0)
+	if (h->n == EXPORTS_LATER)
+		h->n = 0;
+	else if (h->n == 0)
 		exports_warning(p, at,
-		    "client \"%s\": no address known; left out until a reload "
+		    "client \"%s\": no address known; refused until a lookup "
 		    "finds one",
 		    text);
 	for (i = 0; i < h->n; i++)
 		h->plen[i] = family_bits(&h->net[i]);
-	return h->n > 0;
+	/* Without an address the entry has no family and matches no host. Its
+	 * options count all the same: mode and mounts stay when it is found. */
+	if (h->n == 0)
+		h->n = 1;
+	return true;
 }

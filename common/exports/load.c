@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads the exports file and packs it for the roles. Host names are looked up
- * only here, at load; no other code of the server does.
+ * Reads the exports file and packs it for the roles. Only a check of the file
+ * (-n) looks up host names here, as the user who asks for it.
  * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
  */
 #include <sys/mman.h>
@@ -38,6 +38,7 @@ struct packed {
 
 struct load {
 	const struct exports_hooks *hooks;
+	const struct exports_names *source; /* NULL: look up here */
 	const char *file;
 	char *text;
 	size_t len;
@@ -155,7 +156,8 @@ static void
 look_up(struct name *to)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_DGRAM };
+		.ai_socktype = SOCK_DGRAM,
+		.ai_flags = strchr(to->name, '%') ? AI_NUMERICHOST : 0 };
 	struct addrinfo *list = NULL, *at;
 	struct addr a;
 	uint32_t i;
@@ -174,26 +176,44 @@ look_up(struct name *to)
 	freeaddrinfo(list);
 }
 
-static size_t
-resolve(void *arg, const char *name, struct addr *out, size_t max)
+/* Returns the name's place in the table, where it is looked up once. */
+static const struct name *
+learn_name(struct load *l, const char *name)
 {
-	struct load *l = arg;
 	const struct name *known = find_name(l->names, l->nnames, name);
 	struct name *more;
 
 	if (known != NULL)
-		return copy_addresses(known, out, max);
+		return known;
 	if (l->nnames == EXPORTS_NAMES_MAX || strlen(name) >= NAME_LEN)
-		return 0;
+		return NULL;
 	more = reallocarray(l->names, l->nnames + 1, sizeof(*more));
 	if (more == NULL)
-		return 0;
+		return NULL;
 	l->names = more;
 	more += l->nnames++;
 	memset(more, 0, sizeof(*more));
 	memcpy(more->name, name, strlen(name));
-	look_up(more);
-	return copy_addresses(more, out, max);
+	/* An address with a zone is no question for a name server. */
+	if (l->source == NULL || strchr(name, '%') != NULL)
+		look_up(more);
+	else
+		more->n = (uint32_t)l->source->find(l->source->arg, name,
+		    more->addr, EXPORTS_ADDRESSES_MAX);
+	return more;
+}
+
+static size_t
+resolve(void *arg, const char *name, struct addr *out, size_t max)
+{
+	struct load *l = arg;
+	const struct name *known = learn_name(l, name);
+
+	if (known == NULL)
+		return 0;
+	if (known->n == 0 && l->source != NULL)
+		return EXPORTS_LATER;
+	return copy_addresses(known, out, max);
 }
 
 static void
@@ -243,30 +263,37 @@ pack(const struct load *l)
 	return -1;
 }
 
-bool
-exports_load(struct exports_file *out, const char *file,
-    const struct exports_hooks *hooks)
+/* Parses and packs the text. Returns false after a report. */
+static bool
+build(struct load *l, struct exports_file *out)
 {
-	struct load l = { .hooks = hooks, .file = file };
-	const struct exports_hooks mine = { pass_report, resolve, &l };
-	struct exports_file f = { .packed = -1 };
-	bool good = false;
+	const struct exports_hooks mine = { pass_report, resolve, l };
+	struct exports_file f = { .packed = -1, .missing = out->missing };
 
-	if (!read_file(&l, &f.missing))
-		goto out;
-	f.list = exports_parse(l.len > 0 ? l.text : "", l.len, &mine);
+	f.list = exports_parse(l->len > 0 ? l->text : "", l->len, &mine);
 	if (f.list == NULL)
-		goto out;
-	f.packed = pack(&l);
+		return false;
+	f.packed = pack(l);
 	if (f.packed == -1) {
-		complain(&l, "cannot pack it for the workers: %s",
+		complain(l, "cannot pack it for the workers: %s",
 		    strerror(errno));
 		exports_free(f.list);
-		goto out;
+		return false;
 	}
 	*out = f;
-	good = true;
-out:
+	return true;
+}
+
+bool
+exports_load(struct exports_file *out, const char *file,
+    const struct exports_names *names, const struct exports_hooks *hooks)
+{
+	struct load l = { .hooks = hooks, .file = file, .source = names };
+	struct exports_file f = { .packed = -1 };
+	bool good = read_file(&l, &f.missing) && build(&l, &f);
+
+	if (good)
+		*out = f;
 	free(l.names);
 	free(l.text);
 	return good;
@@ -315,6 +342,40 @@ read_at(int fd, void *to, size_t len, off_t at)
 		len -= (size_t)n;
 	}
 	return true;
+}
+
+static void
+no_report(void *arg UNUSED, enum exports_severity severity UNUSED,
+    int line UNUSED, int column UNUSED, const char *message UNUSED)
+{
+}
+
+bool
+exports_rebuild(struct exports_file *f, const struct exports_names *names)
+{
+	/* The text was reported on when it was read. */
+	const struct exports_hooks quiet = { no_report, NULL, NULL };
+	struct load l = { .hooks = &quiet, .source = names };
+	struct exports_file next = { .packed = -1, .missing = f->missing };
+	struct packed head;
+	bool good = false;
+
+	if (read_at(f->packed, &head, sizeof(head), 0)) {
+		l.len = head.text_len;
+		l.text = malloc(l.len + 1);
+		good = l.text != NULL &&
+		    read_at(f->packed, l.text, l.len,
+			(off_t)(sizeof(head) +
+			    head.nnames * sizeof(struct name))) &&
+		    build(&l, &next);
+	}
+	if (good) {
+		exports_file_clear(f);
+		*f = next;
+	}
+	free(l.names);
+	free(l.text);
+	return good;
 }
 
 struct exports *

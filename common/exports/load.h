@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * From the exports file to a list, in the parent and in its roles. The parent
- * reads the file and looks up host names. It packs the text and a table of the
+ * reads the file; addresses of host names come from the resolver. It packs the text and a table of the
  * names into a memory file that cannot change. A role builds the same list from
  * it, checks every length, and needs neither the file nor a lookup.
  * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
@@ -15,6 +15,12 @@
 
 #define EXPORTS_NAMES_MAX 1024 /* different host names in a file */
 
+/* Where addresses of host names come from; stores at most max of them. */
+struct exports_names {
+	size_t (*find)(void *arg, const char *name, struct addr *, size_t max);
+	void *arg;
+};
+
 struct exports_file {
 	struct exports *list;
 	int packed; /* memory file for the roles; it cannot change */
@@ -22,12 +28,18 @@ struct exports_file {
 };
 
 /*
- * Reads, resolves and parses the file. Returns false after reporting every
+ * Reads, resolves and parses the file. Names NULL: names are looked up here
+ * and now, for a check. Returns false after reporting every
  * error; the struct is then unchanged. Line 0 means the file as a whole. A file
  * that other users can write is refused.
  */
 bool exports_load(struct exports_file *, const char *file,
-    const struct exports_hooks *report_only);
+    const struct exports_names *, const struct exports_hooks *report_only);
+/*
+ * Builds the list from the same text again, with the addresses that are known
+ * now. Returns false if that fails; the struct is then unchanged.
+ */
+bool exports_rebuild(struct exports_file *, const struct exports_names *);
 /* Frees the list and closes packed. Accepts a zeroed struct. */
 void exports_file_clear(struct exports_file *);
 /*

@@ -284,8 +284,11 @@ same_client(const struct export_client *a, const struct export_client *b)
 	if (a->cert != 0)
 		return memcmp(a->fingerprint, b->fingerprint,
 			   sizeof(a->fingerprint)) == 0;
-	return a->any ||
-	    (a->plen == b->plen && addr_same_host(&a->net, &b->net));
+	if (a->any)
+		return true;
+	if (a->net.family == 0) /* host names without address */
+		return b->net.family == 0 && strcasecmp(a->text, b->text) == 0;
+	return a->plen == b->plen && addr_same_host(&a->net, &b->net);
 }
 
 static bool

@@ -75,7 +75,8 @@ struct exports_host {
 	size_t n;
 };
 
-/* Fills in a client. Returns false, after a report, if it matches no host. */
+/* Fills in a client. Returns false, after a report, if it is none. A name
+ * without address is a client that matches no host. */
 bool exports_host(struct exports_parser *, struct exports_host *,
     const char *text, struct exports_at);
 

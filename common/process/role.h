@@ -63,6 +63,7 @@ struct role_spec {
 	/* The role has ended and will be restarted. NULL: nothing to do. */
 	void (*ended)(void *arg, struct role_child *);
 	const struct ipc_table *messages; /* those that it may send */
+	bool optional; /* the daemon starts without it */
 	void *arg; /* for the above; message handlers get the child */
 };
 

@@ -131,7 +131,7 @@ run_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	c->pid = 0;
 	c->serves = false;
 	close_channel(c);
-	if (!c->ready && !c->expect_end)
+	if (!c->ready && !c->expect_end && !c->spec->optional)
 		fatalx("%s did not start", c->spec->name);
 	if (c->spec->ended != NULL)
 		c->spec->ended(c->spec->arg, c);

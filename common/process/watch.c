@@ -38,6 +38,16 @@ is_well(const struct watch *w, struct role_child *role)
 	return true;
 }
 
+/* Judges the role and asks it again. */
+static bool
+look_after(const struct watch *w, struct role_child *role)
+{
+	bool well = is_well(w, role);
+
+	role_ping(role, ROLE_PING);
+	return well;
+}
+
 static void
 watch_run(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -45,10 +55,10 @@ watch_run(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	bool well = true;
 	size_t i;
 
-	for (i = 0; i < w->all->n; i++) {
-		well = is_well(w, w->all->roles[i]) && well;
-		role_ping(w->all->roles[i], ROLE_PING);
-	}
+	for (i = 0; i < w->all->n; i++)
+		well = look_after(w, w->all->roles[i]) && well;
+	for (i = 0; i < w->nothers; i++)
+		well = look_after(w, w->others[i]) && well;
 	w->d->unwell = !well;
 }
 
@@ -77,4 +87,12 @@ watch_free(struct watch *w)
 	if (w->timer != NULL)
 		event_free(w->timer);
 	w->timer = NULL;
+}
+
+void
+watch_add(struct watch *w, struct role_child *role)
+{
+	if (w->nothers == nitems(w->others))
+		fatalx("more than %zu other roles", nitems(w->others));
+	w->others[w->nothers++] = role;
 }

@@ -15,19 +15,26 @@
 #ifndef PROCESS_WATCH_H
 #define PROCESS_WATCH_H
 
+#include <stddef.h>
+
 #define WATCH_MS     5000 /* between questions, without a watchdog */
 #define WATCH_MS_MIN 100
 #define WATCH_SHARE  8 /* questions in one interval of the watchdog */
 #define WATCH_SPINS  6 /* questions that a busy role may leave open */
 
+#define WATCH_OTHERS_MAX 4
+
 struct event;
 struct event_base;
 struct daemon;
 struct reload;
+struct role_child;
 
 struct watch {
 	struct daemon *d;
 	const struct reload *all;
+	struct role_child *others[WATCH_OTHERS_MAX];
+	size_t nothers;
 	unsigned int every_ms;
 	struct event *timer;
 };
@@ -39,5 +46,7 @@ struct watch {
 void watch_init(struct watch *, struct event_base *, struct daemon *,
     const struct reload *);
 void watch_free(struct watch *);
+/* Watches a role for which no reload waits. */
+void watch_add(struct watch *, struct role_child *);
 
 #endif

@@ -202,7 +202,7 @@ mountd_check(const struct mountd *m)
 	struct exports_file file;
 	int status = 0;
 
-	if (!config_load(&file, m->d.exports_file, PEER_MTLS, true))
+	if (!config_load(&file, m->d.exports_file, PEER_MTLS, NULL, true))
 		return 1;
 	warn_of_demand(m->d.exports_file, file.list);
 	if (m->explain != NULL)

@@ -23,6 +23,7 @@
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
+#include "resolve/names.h"
 
 #define STOP_SECONDS 5
 
@@ -40,6 +41,7 @@ struct parent {
 	struct role_child *worker;
 	struct reload reload;
 	struct watch watch;
+	struct names *names;
 	bool serving; /* the worker has been ready once */
 	int seal_pair[2]; /* parent's end; worker's end until it has started */
 	struct event *on_seal;
@@ -282,10 +284,25 @@ reload(void *arg)
 {
 	struct parent *p = arg;
 
-	if (config_reload(&p->file, p->m->d.exports_file, PEER_MTLS, p->jail,
-		&p->subs))
+	bool loaded;
+
+	names_begin(p->names);
+	loaded = config_reload(&p->file, p->m->d.exports_file, PEER_MTLS,
+	    names_source(p->names), p->jail, &p->subs);
+	if (loaded)
 		use_exports(p);
+	names_end(p->names, loaded);
 	reload_wait(&p->reload);
+}
+
+/* A host name has another address: the same exports, with it. */
+static void
+on_names(void *arg)
+{
+	struct parent *p = arg;
+
+	if (!p->stopping && exports_rebuild(&p->file, names_source(p->names)))
+		send_exports(p);
 }
 
 static void
@@ -308,8 +325,10 @@ prepare_registration(struct parent *p)
 static void
 prepare(struct parent *p)
 {
+	p->names = names_new(on_names, p);
 	/* What nfsd offers is not known here. */
-	if (!config_load(&p->file, p->m->d.exports_file, PEER_MTLS, false))
+	if (!config_load(&p->file, p->m->d.exports_file, PEER_MTLS,
+		names_source(p->names), false))
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->m->d.exports_file);
 	config_load_key(&p->keys, p->m->d.key_file);
@@ -342,9 +361,11 @@ mountd_parent(struct mountd *m)
 	prepare_registration(&p);
 	p.worker = role_start(p.base, &m->d, &worker);
 	reload_add(&p.reload, p.worker);
+	names_start(p.names, p.base, &m->d, &p.watch);
 	daemon_signals(p.base, &m->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
+	names_free(p.names);
 	role_free(p.worker);
 	watch_free(&p.watch);
 	reload_free(&p.reload);

@@ -26,6 +26,7 @@
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
+#include "resolve/names.h"
 
 struct parent {
 	struct nfsd *n;
@@ -44,6 +45,7 @@ struct parent {
 	struct parent_tls tls;
 	struct reload reload;
 	struct watch watch;
+	struct names *names;
 	bool serving; /* every role has been ready once */
 	struct event *on_patience;
 	bool stopping;
@@ -333,19 +335,24 @@ choose_mode(struct parent *p)
 }
 
 static void
-use_exports(struct parent *p)
+send_to_all(struct parent *p)
 {
 	unsigned int i;
 
+	send_exports(p, p->broker);
+	for (i = 0; i < p->n->setup.workers; i++)
+		send_exports(p, p->workers[i]);
+}
+
+static void
+use_exports(struct parent *p)
+{
 	if (choose_mode(p))
 		restart_all(p, "the exports need another mode");
 	else if (jail_needs_restart(p->jail))
 		restart_all(p, "it cannot reach the new exports");
-	else {
-		send_exports(p, p->broker);
-		for (i = 0; i < p->n->setup.workers; i++)
-			send_exports(p, p->workers[i]);
-	}
+	else
+		send_to_all(p);
 }
 
 static void
@@ -353,11 +360,26 @@ reload(void *arg)
 {
 	struct parent *p = arg;
 
-	if (config_reload(&p->file, p->n->d.exports_file, offers(p->n), p->jail,
-		&p->subs))
+	bool loaded;
+
+	names_begin(p->names);
+	loaded = config_reload(&p->file, p->n->d.exports_file, offers(p->n),
+	    names_source(p->names), p->jail, &p->subs);
+	if (loaded)
 		use_exports(p);
+	names_end(p->names, loaded);
 	parent_tls_reload(&p->tls);
 	reload_wait(&p->reload);
+}
+
+/* A host name has another address: the same exports, with it. */
+static void
+on_names(void *arg)
+{
+	struct parent *p = arg;
+
+	if (!p->stopping && exports_rebuild(&p->file, names_source(p->names)))
+		send_to_all(p);
 }
 
 static void
@@ -406,7 +428,9 @@ make_shared(void)
 static void
 prepare(struct parent *p)
 {
-	if (!config_load(&p->file, p->n->d.exports_file, offers(p->n), false))
+	p->names = names_new(on_names, p);
+	if (!config_load(&p->file, p->n->d.exports_file, offers(p->n),
+		names_source(p->names), false))
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
@@ -468,9 +492,11 @@ nfsd_parent(struct nfsd *n)
 	prepare(&p);
 	prepare_registration(&p);
 	start_roles(&p, &broker);
+	names_start(p.names, p.base, &n->d, &p.watch);
 	daemon_signals(p.base, &n->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
+	names_free(p.names);
 	for (i = 0; i < n->setup.workers; i++)
 		role_free(p.workers[i]);
 	role_free(p.broker);
@@ -490,7 +516,7 @@ nfsd_check(struct nfsd *n)
 	uid_t uid = 0;
 	gid_t gid = 0;
 
-	if (!config_load(&file, n->d.exports_file, offers(n), true))
+	if (!config_load(&file, n->d.exports_file, offers(n), NULL, true))
 		return 1;
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
 	log_info("mode: %s%s", nfsd_mode_name(mode, geteuid() != 0),

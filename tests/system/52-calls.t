@@ -55,7 +55,8 @@ clocks_compared() {
 # stops.
 all() {
 	if [ "$1" = novdso ]; then wrap_novdso; else wrap "$1"; fi
-	tern_start "$T/export *(insecure,$2)" -w 1 -t 2 -o "tls-ca=$T/ca/ca.pem" \
+	tern_start "$T/export *(insecure,$2) localhost(insecure,$2)" -w 1 -t 2 \
+	    -o "tls-ca=$T/ca/ca.pem" \
 	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key"
 	python3 "$here/every_call.py" "$T/export" || diag "$1: calls failed"
 	"$here/tls_calls.py" "$T" works || diag "$1: TLS failed"

@@ -103,8 +103,8 @@ const struct exports_line exports_lines[] = {
 	/* Clients: names. */
 	{ "/x one", "/x [10.0.0.1/32]", "", "a host name" },
 	{ "/x two", "/x [10.0.0.2/32] [fd00::2/128]", "", "a host with two addresses" },
-	{ "/x nowhere", "/x", "1:4: warning: client \"nowhere\": no address known; left out until a reload finds one", "an unknown host" },
-	{ "/x nowhere one", "/x [10.0.0.1/32]", "1:4: warning: client \"nowhere\": no address known; left out until a reload finds one", "the others are served" },
+	{ "/x nowhere", "/x [no address/0]", "1:4: warning: client \"nowhere\": no address known; refused until a lookup finds one", "an unknown host" },
+	{ "/x nowhere one", "/x [10.0.0.1/32] [no address/0]", "1:4: warning: client \"nowhere\": no address known; refused until a lookup finds one", "the others are served" },
 	{ "/x @trusted", NULL, "1:4: client \"@trusted\": netgroups are not supported: list addresses, prefixes or host names", "a netgroup" },
 	{ "/x *.example.org", NULL, "1:4: client \"*.example.org\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard" },
 	{ "/x host?", NULL, "1:4: client \"host?\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard of one letter" },

@@ -49,38 +49,40 @@ check_who(void)
 {
 	struct exports_file f = { .packed = -1 };
 
-	ok(exports_load(&f, file, &hooks), "a missing file is no error");
+	ok(exports_load(&f, file, NULL, &hooks), "a missing file is no error");
 	ok(f.missing, "the caller can tell");
 	cmp_ok(f.list->n, "==", 0, "a missing file exports nothing");
 	exports_file_clear(&f);
 	write_file("/x *\n", 0644);
-	ok(exports_load(&f, file, &hooks),
+	ok(exports_load(&f, file, NULL, &hooks),
 	    "a file that others can read is accepted");
 	cmp_ok(f.list->n, "==", 1, "it has an export");
 	exports_file_clear(&f);
 	exports_file_clear(&f);
 	write_file("/x *\n", 0664);
-	ok(!exports_load(&f, file, &hooks),
+	ok(!exports_load(&f, file, NULL, &hooks),
 	    "a file that the group can write is refused");
 	like(said, "^0:0 others can write it \\(chmod go-w\\)",
 	    "the reason names the remedy");
 	write_file("/x *\n", 0646);
-	ok(!exports_load(&f, file, &hooks),
+	ok(!exports_load(&f, file, NULL, &hooks),
 	    "a file that all can write is refused");
 	skip(getuid() != 0, 2, "only root can give files away");
 	write_file("/x *\n", 0644);
-	ok(chown(file, 65534, 65534) == 0 && !exports_load(&f, file, &hooks),
+	ok(chown(file, 65534, 65534) == 0 &&
+		!exports_load(&f, file, NULL, &hooks),
 	    "a file of another user is refused");
 	like(said, "belongs to user 65534", "the reason names the owner");
 	end_skip;
 	(void)unlink(file);
 	said[0] = '\0';
-	ok(mkfifo(file, 0600) == 0 && !exports_load(&f, file, &hooks),
+	ok(mkfifo(file, 0600) == 0 && !exports_load(&f, file, NULL, &hooks),
 	    "a pipe is refused without blocking");
 	like(said, "not a regular file", "the reason says so");
 	(void)unlink(file);
 	write_file("/x *(zz)\ny *\n", 0644);
-	ok(!exports_load(&f, file, &hooks), "a file with errors is refused");
+	ok(!exports_load(&f, file, NULL, &hooks),
+	    "a file with errors is refused");
 	like(said, "1:6 unknown.*\n2:1 ", "all its errors are reported");
 }
 
@@ -94,7 +96,7 @@ check_hand_on(void)
 
 	write_file("/x localhost(rw) no-such-host.invalid(rw)\n/y *(fsid=9)\n",
 	    0644);
-	ok(exports_load(&f, file, &hooks), "host names are resolved");
+	ok(exports_load(&f, file, NULL, &hooks), "host names are resolved");
 	like(said, "no-such-host.invalid.*no address known",
 	    "an unknown host is reported");
 	ok(exports_client(&f.list->list[0], &local, NULL, NAMES_BYTES) != NULL,

@@ -125,7 +125,10 @@ add_client(struct out *o, const struct export_client *c)
 	else if (c->any)
 		add(o, " [*");
 	else
-		add(o, " [%s/%u", addr_print(&c->net, shown), c->plen);
+		add(o, " [%s/%u",
+		    c->net.family == 0 ? "no address" :
+					 addr_print(&c->net, shown),
+		    c->plen);
 	if (c->net.scope != 0)
 		add(o, " zone %u", c->net.scope);
 	add_options(o, c);

@@ -83,7 +83,8 @@ make_exports(struct exports_file *file, struct jail_export *list)
 			BAIL_OUT("%s", paths[i]);
 		list[i] = (struct jail_export){ .path = paths[i] };
 	}
-	if (f == NULL || fclose(f) == EOF || !exports_load(file, name, &quiet))
+	if (f == NULL || fclose(f) == EOF ||
+	    !exports_load(file, name, NULL, &quiet))
 		BAIL_OUT("no exports");
 }
 

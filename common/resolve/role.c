@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The resolver as a process: the main thread reads the parent's questions, the
+ * others look names up, each one at a time.
+ * Runs in: mountd resolver, nfsd resolver.
+ */
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <netinet/in.h>
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "confine/sandbox.h"
+#include "process/daemon.h"
+#include "resolve/resolve.h"
+
+#define STACK	 (1024 * 1024)
+#define DNS_PORT 53
+
+/* clang-format off */
+/* The calls of glibc's resolver and of common NSS modules. Another module's
+ * call fails with EPERM, and so does its lookup. */
+static const struct sandbox_call calls[] = {
+	{ SYS_bind,       true,  "netlink: which address families there are" },
+	{ SYS_connect,    true,  "a name server; nscd" },
+	{ SYS_faccessat,  true,  "is there a service's socket" },
+#ifdef SYS_fstat
+	{ SYS_fstat,      true,  "resolv.conf (newer glibc, musl)" },
+#endif
+	{ SYS_geteuid,    true,  "NSS modules: whom they serve" },
+	{ SYS_getsockname, true, "source address, to sort the answers" },
+	{ SYS_getsockopt, true,  "has the connection failed" },
+	{ SYS_ioctl,      true,  "size of the next datagram" },
+	{ SYS_lseek,      true,  "files of names" },
+	{ SYS_newfstatat, true,  "has resolv.conf changed" },
+	{ SYS_openat,     true,  "resolv.conf, hosts and their like" },
+#ifdef SYS_poll
+	{ SYS_poll,       true,  "wait for a name server" },
+#endif
+	{ SYS_ppoll,      true,  "wait for a name server" },
+	{ SYS_readlinkat, true,  "NSS modules: where a link leads" },
+	{ SYS_recvfrom,   true,  "answers of name servers" },
+	{ SYS_recvmsg,    false, "questions of the parent; netlink" },
+	{ SYS_sendmmsg,   true,  "questions for both address families" },
+	{ SYS_sendmsg,    false, "answers to the parent" },
+	{ SYS_setsockopt, true,  "report an unreachable name server" },
+	{ SYS_socket,     true,  "name servers and local services" },
+	{ SYS_uname,      true,  "the domain of the machine" },
+};
+
+static const struct sandbox_choice choices[] = {
+	{ SYS_getsockopt, {{ 1, 0, SOL_SOCKET }, { 2, 0, SO_ERROR }}, "has the connection failed" },
+	{ SYS_ioctl,      {{ 1, 0, FIONREAD }, SANDBOX_ALONE}, "size of the next datagram" },
+	{ SYS_setsockopt, {{ 1, 0, IPPROTO_IP }, { 2, 0, IP_RECVERR }}, "report an unreachable name server" },
+	{ SYS_setsockopt, {{ 1, 0, IPPROTO_IPV6 }, { 2, 0, IPV6_RECVERR }}, "the same" },
+	{ SYS_socket,     {{ 0, 0, AF_INET }, SANDBOX_ALONE}, "DNS" },
+	{ SYS_socket,     {{ 0, 0, AF_INET6 }, SANDBOX_ALONE}, "DNS" },
+	{ SYS_socket,     {{ 0, 0, AF_UNIX }, SANDBOX_ALONE}, "nscd and its like" },
+	{ SYS_socket,     {{ 0, 0, AF_NETLINK }, { 2, 0, NETLINK_ROUTE }}, "which address families there are" },
+};
+/* clang-format on */
+
+struct resolver {
+	struct role *role;
+	struct resolve_setup setup;
+	bool has_setup;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_cond_t started;
+	unsigned int running;
+	struct resolve_ask queue[RESOLVE_ASKED_MAX];
+	size_t n;
+};
+
+static void
+add_host(struct resolve_answer *to, const struct addrinfo *from)
+{
+	struct addr a;
+	uint32_t i;
+
+	if (!addr_from_sockaddr(&a, from->ai_addr, from->ai_addrlen))
+		return;
+	a.port = 0;
+	for (i = 0; i < to->n; i++)
+		if (addr_equal(&to->host[i], &a))
+			return;
+	if (to->n < RESOLVE_ITEMS_MAX)
+		to->host[to->n++] = a;
+}
+
+static void
+look_up_host(const char *name, struct resolve_answer *to)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_DGRAM };
+	struct addrinfo *list = NULL, *at;
+	int error = getaddrinfo(name, NULL, &hints, &list);
+
+	to->status = error == EAI_NONAME || error == EAI_NODATA ? RESOLVE_NONE :
+								  RESOLVE_LATER;
+	if (error != 0)
+		return;
+	for (at = list; at != NULL; at = at->ai_next)
+		add_host(to, at);
+	freeaddrinfo(list);
+	to->status = to->n > 0 ? RESOLVE_FOUND : RESOLVE_NONE;
+}
+
+static struct resolve_ask
+next_question(struct resolver *r)
+{
+	struct resolve_ask ask;
+
+	pthread_mutex_lock(&r->lock);
+	while (r->n == 0)
+		pthread_cond_wait(&r->more, &r->lock);
+	ask = r->queue[0];
+	r->n--;
+	memmove(r->queue, r->queue + 1, r->n * sizeof(r->queue[0]));
+	pthread_mutex_unlock(&r->lock);
+	return ask;
+}
+
+static void *
+serve(void *arg)
+{
+	struct resolver *r = arg;
+	struct resolve_answer answer;
+	struct resolve_ask ask;
+
+	pthread_mutex_lock(&r->lock);
+	r->running++;
+	pthread_cond_signal(&r->started);
+	pthread_mutex_unlock(&r->lock);
+	for (;;) {
+		ask = next_question(r);
+		memset(&answer, 0, sizeof(answer));
+		answer.id = ask.id;
+		answer.kind = ask.kind;
+		look_up_host(ask.name, &answer);
+		if (ipc_send(r->role->channel, RESOLVE_ANSWER, &answer,
+			sizeof(answer), NULL, 0) == -1)
+			fatal("parent");
+	}
+	return NULL;
+}
+
+static void
+start_threads(struct resolver *r)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	unsigned int i;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (i = 0; i < RESOLVE_THREADS; i++) {
+		error = pthread_create(&thread, &attr, serve, r);
+		if (error != 0)
+			fatalx("thread: %s", strerror(error));
+	}
+	pthread_attr_destroy(&attr);
+	/* A starting thread makes system calls that the filter will refuse. */
+	pthread_mutex_lock(&r->lock);
+	while (r->running < RESOLVE_THREADS)
+		pthread_cond_wait(&r->started, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void
+on_setup(void *arg, struct ipc_message *m)
+{
+	struct resolver *r = arg;
+
+	memcpy(&r->setup, m->data, sizeof(r->setup));
+	r->has_setup = true;
+}
+
+static void
+on_ask(void *arg, struct ipc_message *m)
+{
+	struct resolver *r = arg;
+	struct resolve_ask *ask;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->n == nitems(r->queue))
+		fatalx("parent: too many questions");
+	ask = &r->queue[r->n++];
+	memcpy(ask, m->data, sizeof(*ask));
+	ask->name[sizeof(ask->name) - 1] = '\0';
+	pthread_cond_signal(&r->more);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void
+on_ping(void *arg, struct ipc_message *m UNUSED)
+{
+	const struct resolver *r = arg;
+
+	if (ipc_send(r->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
+		fatal("parent: cannot answer it");
+}
+
+/* clang-format off */
+static const struct ipc_row rows[RESOLVE_MESSAGES] = {
+	[ROLE_SETUP]  = { "setup", sizeof(struct resolve_setup), sizeof(struct resolve_setup), 0, 0, on_setup },
+	[ROLE_PING]   = { "ping",  0, 0, 0, 0, on_ping },
+	[RESOLVE_ASK] = { "ask",   sizeof(struct resolve_ask), sizeof(struct resolve_ask), 0, 0, on_ask },
+};
+/* clang-format on */
+
+static const struct ipc_table messages = { rows, nitems(rows) };
+
+static void
+receive(struct resolver *r)
+{
+	const char *why = NULL;
+	int n = ipc_serve(r->role->channel, &messages, r, &why);
+
+	if (why != NULL)
+		fatalx("parent: %s", why);
+	if (n != 1)
+		exit(0);
+}
+
+/* Below these are resolv.conf, hosts and what they link to. */
+static size_t
+open_paths(int paths[2])
+{
+	static const char *const names[2] = { "/etc", "/run" };
+	size_t i, n = 0;
+
+	for (i = 0; i < nitems(names); i++) {
+		paths[n] = open(names[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		n += paths[n] != -1;
+	}
+	return n;
+}
+
+int
+resolve_role(struct role *role)
+{
+	static struct resolver r = { .lock = PTHREAD_MUTEX_INITIALIZER,
+		.more = PTHREAD_COND_INITIALIZER,
+		.started = PTHREAD_COND_INITIALIZER };
+	int paths[2];
+	struct sandbox_policy policy = { .role = "resolver",
+		.calls = calls,
+		.ncalls = nitems(calls),
+		.choices = choices,
+		.nchoices = nitems(choices),
+		.dies_with_parent = true,
+		.resolves = true,
+		.file_rights = SANDBOX_FILES_READ,
+		.paths = paths };
+	struct sandbox box;
+
+	r.role = role;
+	while (!r.has_setup)
+		receive(&r);
+	sandbox_begin(&box, &policy, r.setup.strict);
+	if (!r.setup.rootless)
+		daemon_drop(r.setup.uid, r.setup.gid);
+	policy.npaths = open_paths(paths);
+	if (resolve_load_modules())
+		policy.tcp_port = DNS_PORT;
+	sandbox_enter(&box);
+	start_threads(&r);
+	sandbox_seal(&box);
+	if (ipc_send(role->channel, RESOLVE_READY, NULL, 0, NULL, 0) == -1)
+		fatal("parent");
+	for (;;)
+		receive(&r);
+}

@@ -24,7 +24,7 @@
 
 static const char suites[] = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
 			     "TLS_CHACHA20_POLY1305_SHA256";
-static const char groups[] = "X25519:P-256:P-384";
+#define GROUPS "X25519:P-256:P-384"
 static const unsigned char alpn[] = { 6, 's', 'u', 'n', 'r', 'p', 'c' };
 
 const char *
@@ -269,6 +269,8 @@ tls_context_verify(const struct tls_context *t, X509 *cert,
 static bool
 set_rules(SSL_CTX *ctx)
 {
+	char groups[] = GROUPS; /* OpenSSL's macro takes no const */
+
 	(void)SSL_CTX_set_options(ctx,
 	    SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
 	(void)SSL_CTX_set_mode(ctx,

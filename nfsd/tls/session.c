@@ -342,8 +342,12 @@ tls_server_use(struct tls_server *server, struct tls_context *context)
 	if (server->context.store != NULL)
 		SSL_CTX_set_cert_verify_callback(server->context.ctx, on_verify,
 		    NULL);
-	if (server->kernel)
+	if (server->kernel) {
+		/* tls_kernel_works() has tried this cipher and no other. */
+		(void)SSL_CTX_set_ciphersuites(server->context.ctx,
+		    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384");
 		SSL_CTX_set_keylog_callback(server->context.ctx, on_secret);
+	}
 	verify_again(server);
 }
 

@@ -41,6 +41,7 @@ class Secure(rpc.Stream):
 
     def __init__(self, sock, ctx, name=None):
         super().__init__(sock)
+        self.notified = False  # has the server sent close_notify?
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = ctx.wrap_bio(self.incoming, self.outgoing,
                                 server_hostname=name)
@@ -86,7 +87,8 @@ class Secure(rpc.Stream):
         while len(self.buffer) < count:
             try:
                 more = self.tls.read(1 << 20)
-                if not more:
+                if not more:  # close_notify
+                    self.notified = True
                     raise rpc.Closed
                 self.buffer += more
             except ssl.SSLWantReadError:
@@ -94,6 +96,7 @@ class Secure(rpc.Stream):
                 if not self.fill():
                     raise rpc.Closed from None
             except ssl.SSLZeroReturnError:
+                self.notified = True
                 raise rpc.Closed from None
         out, self.buffer = self.buffer[:count], self.buffer[count:]
         return out

@@ -3,13 +3,14 @@
 """Calls inside and around TLS, for 70-tls.t.
 
     tls_calls.py DIRECTORY all | works | off | killed PID | serial | revoked |
-                 crowd
+                 crowd | kernel
 
 DIRECTORY has ca/ and export/. all prints a status and what was tried, one line
 for each.
 """
 import os
 import signal
+import socket
 import ssl
 import sys
 
@@ -19,6 +20,7 @@ import rpc
 import tls
 
 NULL = (tls.NFS, 3, 0)
+KERNEL = False  # has it the keys?
 
 
 def cert(name):
@@ -107,6 +109,10 @@ def data():
         yield c.receive().accept == 0, "a call in records of one byte"
         calls = [rpc.call(*NULL) for _ in range(500)]
         yield len(c.together(calls)) == 500, "500 calls at once"
+        if KERNEL:  # there close_notify is the end at once
+            c.close_notify()
+            yield c.is_closed(60), "close_notify ends the connection"
+            return
         c.send_call(rpc.call(*NULL))
         c.close_notify()
         yield c.receive().accept == 0, "a reply after close_notify"
@@ -175,6 +181,25 @@ def crowd():
     return all(c.is_closed(30) for c in silent)
 
 
+def kernel():
+    """The same where the kernel has the keys."""
+    global KERNEL
+    KERNEL = True
+    for c in tls.context(), cert("laptop.example.org"):
+        with tls.connect(c) as c:
+            print(0 if null(c) else 1, f"a call, {c.tls.cipher()[0]}")
+    with tls.connect() as c:
+        null(c)
+        c.sock.shutdown(socket.SHUT_WR)
+        try:
+            c.receive()
+            end = "data"
+        except rpc.Closed:
+            end = "close_notify" if c.notified else "end"
+        print(0 if end == "close_notify" else 1, f"the server says: {end}")
+    return print_all()
+
+
 def print_all():
     for good, what in checks():
         print(0 if good else 1, what, flush=True)
@@ -182,7 +207,8 @@ def print_all():
 
 
 WORDS = {"all": print_all, "works": works, "off": off, "killed": killed,
-         "serial": serial, "revoked": revoked, "crowd": crowd}
+         "serial": serial, "revoked": revoked, "crowd": crowd,
+         "kernel": kernel}
 
 
 def main(word, *rest):

@@ -21,9 +21,11 @@
 #define PIDS_MAX 16
 
 struct options {
+	const char *address;
 	const char *export;
 	const char *work;
-	uint16_t port, mountport;
+	uint16_t port, mountport, tunnel;
+	bool handshakes;
 	double warm, seconds;
 	int pids[PIDS_MAX];
 	size_t npids;
@@ -32,21 +34,25 @@ struct options {
 /* CPU time of servers and client when counting began. */
 static struct load_usage before;
 static uint64_t own_before;
-static struct options opt = { .port = 2049, .warm = 0.3, .seconds = 1.5 };
+static struct options opt = {
+	.address = "127.0.0.1", .port = 2049, .warm = 0.3, .seconds = 1.5
+};
 
 static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: load [-uc2] [-a address] [-A n] [-b n] [-p port] "
+	    "usage: load [-uc2T] [-a address] [-A n] [-b n] [-p port] "
 	    "[-m mountport] [-n files]\n"
-	    "            [-s seconds] [-w warm-up] [-P server-pid] -e export "
+	    "            [-s seconds] [-w warm-up] [-P server-pid] [-D port] -e export "
 	    "workload[@CONNSxDEPTH]\n"
 	    "       load [-n files] -t directory    (make the tree there)\n"
 	    "       load -l              (list the workloads)\n"
 	    "-u UDP, -2 version 2, -c compare what is read, -b come from "
 	    "so many addresses,\n"
-	    "-A only so many of the connections work, the others are idle\n");
+	    "-A only so many of the connections work, the others are idle,\n"
+	    "-T inside TLS, -D in a tunnel of TLS at that port; the workload "
+	    "\"handshake\" connects\n");
 	exit(2);
 }
 
@@ -98,7 +104,8 @@ set_work(struct load *l, char *spec)
 	    l->depth > LOAD_SLOTS_MAX)
 		errx(1, "connections up to %d, outstanding up to %d",
 		    LOAD_CONNS_MAX, LOAD_SLOTS_MAX);
-	if ((l->work = load_work_find(spec)) == NULL)
+	opt.handshakes = strcmp(spec, "handshake") == 0;
+	if ((l->work = load_work_find(opt.handshakes ? "null" : spec)) == NULL)
 		errx(1, "no workload %s: load -l lists them", spec);
 	if (l->active == 0 || l->active > l->conns)
 		l->active = l->conns;
@@ -107,12 +114,9 @@ set_work(struct load *l, char *spec)
 static void
 parse(struct load *l, int argc, char *argv[])
 {
-	const char *address = "127.0.0.1";
 	int c;
 
-	l->vers = 3;
-	l->nfiles = LOAD_FILES;
-	while ((c = getopt(argc, argv, "2A:a:b:ce:lm:n:p:P:s:t:uw:")) != -1)
+	while ((c = getopt(argc, argv, "2A:a:b:cD:e:lm:n:p:P:s:Tt:uw:")) != -1)
 		switch (c) {
 		case '2':
 			l->vers = 2;
@@ -121,13 +125,17 @@ parse(struct load *l, int argc, char *argv[])
 			l->active = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'a':
-			address = optarg;
+			opt.address = optarg;
 			break;
 		case 'b':
 			l->sources = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'c':
 			l->verify = true;
+			break;
+		case 'D':
+			l->tls = LOAD_TUNNEL;
+			opt.tunnel = (uint16_t)strtoul(optarg, NULL, 10);
 			break;
 		case 'e':
 			opt.export = optarg;
@@ -152,6 +160,9 @@ parse(struct load *l, int argc, char *argv[])
 		case 's':
 			opt.seconds = strtod(optarg, NULL);
 			break;
+		case 'T':
+			l->tls = LOAD_STARTTLS;
+			break;
 		case 't':
 			exit(load_tree_make(optarg, l->nfiles) == 0 ? 0 : 1);
 		case 'u':
@@ -163,10 +174,6 @@ parse(struct load *l, int argc, char *argv[])
 		default:
 			usage();
 		}
-	if (optind + 1 != argc || opt.export == NULL)
-		usage();
-	set_work(l, argv[optind]);
-	set_address(l, address, opt.port);
 }
 
 static void
@@ -177,7 +184,8 @@ report(const struct load *l)
 
 	printf("{\"work\": \"%s\", \"vers\": %u, \"proto\": \"%s\", "
 	       "\"conns\": %u, \"depth\": %u, ",
-	    l->work->name, l->vers, l->udp ? "udp" : "tcp", l->conns, l->depth);
+	    opt.handshakes ? "handshake" : l->work->name, l->vers,
+	    l->udp ? "udp" : "tcp", l->conns, l->depth);
 	printf("\"seconds\": %.3f, \"ops_s\": %.0f, \"units_s\": %.0f, "
 	       "\"mb_s\": %.1f, ",
 	    s, (double)l->ops / s, (double)l->units / s,
@@ -199,10 +207,14 @@ report(const struct load *l)
 int
 main(int argc, char *argv[])
 {
-	static struct load l;
+	static struct load l = { .vers = 3, .nfiles = LOAD_FILES };
 	struct rlimit files = { LOAD_CONNS_MAX + 64, LOAD_CONNS_MAX + 64 };
 
 	parse(&l, argc, argv);
+	if (optind + 1 != argc || opt.export == NULL)
+		usage();
+	set_work(&l, argv[optind]);
+	set_address(&l, opt.address, opt.port);
 	if (setrlimit(RLIMIT_NOFILE, &files) == -1) {
 		getrlimit(RLIMIT_NOFILE, &files);
 		files.rlim_cur = files.rlim_max;
@@ -214,7 +226,10 @@ main(int argc, char *argv[])
 	if (l.times == NULL ||
 	    load_tree_find(&l, opt.export, opt.mountport) == -1)
 		errx(1, "cannot use the export");
-	if (load_run(&l, opt.warm, opt.seconds) == -1)
+	if (opt.tunnel != 0) /* the tree was found beside the tunnel */
+		set_address(&l, opt.address, opt.tunnel);
+	if ((opt.handshakes ? load_tls_handshakes(&l, opt.seconds) :
+			      load_run(&l, opt.warm, opt.seconds)) == -1)
 		err(1, "connections");
 	report(&l);
 	return l.errors != 0 || l.ops == 0;

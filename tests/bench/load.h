@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <openssl/types.h>
+
 #include "rpc/xdr.h"
 
 #define LOAD_SLOTS_MAX	 64
@@ -68,12 +70,16 @@ struct load_slot {
 	uint8_t cookieverf[8];
 };
 
+/* How connections are encrypted. */
+enum load_tls { LOAD_PLAIN, LOAD_STARTTLS, LOAD_TUNNEL };
+
 /* A run and its results. */
 struct load {
 	struct sockaddr_storage to;
 	socklen_t to_len;
 	uint32_t vers;
 	bool udp;
+	enum load_tls tls;
 	bool verify; /* compare what is read */
 	unsigned int conns, depth;
 	unsigned int active; /* connections that work; the others are idle */
@@ -141,6 +147,14 @@ int load_tree_find(struct load *, const char *export, uint16_t mountport);
 
 /* Runs for that time, after a warm-up that is not counted. 0 or -1. */
 int load_run(struct load *, double warm_seconds, double seconds);
+
+/* Begins TLS on a connection. Ends the program if that fails. */
+SSL *load_tls_open(const struct load *, int fd);
+/* As send(2) and recv(2), without waiting. */
+ssize_t load_tls_send(SSL *, const void *, size_t);
+ssize_t load_tls_recv(SSL *, void *, size_t);
+/* Makes connections one after the other. 0 or -1. */
+int load_tls_handshakes(struct load *, double seconds);
 
 /* Latencies, in logarithmic buckets of about 1.5 %. */
 struct load_times *load_times_new(void);

@@ -29,6 +29,7 @@
 
 struct conn {
 	int fd;
+	SSL *tls; /* NULL: plain */
 	unsigned int number;
 	struct load_slot *slots;
 	/* the record being read: marker, rest of the fragment, head */
@@ -85,6 +86,8 @@ open_conn(struct net *net, struct conn *c, unsigned int number)
 		return -1;
 	if (!l->udp)
 		setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (l->tls != LOAD_PLAIN)
+		c->tls = load_tls_open(l, c->fd);
 	c->rec_cap = whole ? LOAD_REPLY_WHOLE : LOAD_REPLY_HEAD;
 	if (l->verify && l->work->size > 65536)
 		c->rec_cap += l->work->size;
@@ -116,8 +119,11 @@ flush(struct net *net, struct conn *c)
 	ssize_t n;
 
 	while (c->out_done < c->out_len) {
-		n = send(c->fd, c->out + c->out_done, c->out_len - c->out_done,
-		    MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = c->tls != NULL ?
+		    load_tls_send(c->tls, c->out + c->out_done,
+			c->out_len - c->out_done) :
+		    send(c->fd, c->out + c->out_done, c->out_len - c->out_done,
+			MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 			want_write(net, c, true);
 			return;
@@ -240,10 +246,13 @@ read_stream(struct net *net, struct conn *c)
 
 	for (;;) {
 		/* in the middle of unneeded data: drop it in the kernel */
-		bool drop = c->rec_len == c->rec_cap && c->left > IN_SIZE / 4;
+		bool drop = c->tls == NULL && c->rec_len == c->rec_cap &&
+		    c->left > IN_SIZE / 4;
 
 		n = drop ?
 		    recv(c->fd, NULL, c->left - 1, MSG_TRUNC | MSG_DONTWAIT) :
+		    c->tls != NULL ?
+		    load_tls_recv(c->tls, net->in, IN_SIZE) :
 		    recv(c->fd, net->in, IN_SIZE, MSG_DONTWAIT);
 		if (n == -1 && (errno == EAGAIN || errno == EINTR))
 			break;
@@ -255,7 +264,9 @@ read_stream(struct net *net, struct conn *c)
 			continue;
 		}
 		take(net, c, net->in, (size_t)n);
-		if (n < IN_SIZE)
+		/* Of TLS, one record at a time: bytes in the library raise no
+		 * event. */
+		if (n < IN_SIZE && c->tls == NULL)
 			break;
 	}
 	if (!c->waiting)

@@ -15,7 +15,8 @@ import statistics
 import sys
 import time
 
-FIELDS = ("units_s", "cpu_us_op", "p50_us", "p99_us", "rss_kib", "ops_s")
+FIELDS = ("units_s", "cpu_us_op", "p50_us", "p99_us", "rss_kib", "ops_s",
+          "mb_s")
 
 
 def read(path):
@@ -44,6 +45,7 @@ def read(path):
                         for f in FIELDS}
                 if not spec.startswith("readdirplus"):
                     cell["units_s"] = cell["ops_s"]
+                cell["bytes_op"] = cell["mb_s"] * 1e6 / max(cell["ops_s"], 1)
                 cell["cpu"] = (cell["cpu_us_op"] * cell["ops_s"] /
                                max(cell["units_s"], 1))
                 table[spec][server] = cell
@@ -92,6 +94,28 @@ def variant_table(table, servers):
             f"{number(cells[s]['units_s'])}, {cells[s]['cpu']:.1f}"
             if s in cells else "-" for s in ["tern"] + variants])
     return rows if len(rows) > 1 and variants else []
+
+
+def tls_table(table, servers):
+    """What encryption costs, beside a tunnel in front of the same server."""
+    names = {"tern": "plain", "tls": "TLS", "stunnel": "stunnel, Tern",
+             "ganesha": "ganesha, plain", "gstunnel": "stunnel, ganesha"}
+    shown = [s for s in names if s in servers]
+    if "tls" not in shown:
+        return []
+    rows = [["workload"] + [f"{names[s]} op/s, CPU us" for s in shown] +
+            ["CPU, TLS / plain", "TLS, CPU s/GB"]]
+    for spec, cells in table.items():
+        ours = cells.get("tls")
+        if not ours:
+            continue
+        row = [spec] + [f"{number(c['units_s'])}, {c['cpu']:.1f}" if c else "-"
+                        for c in map(cells.get, shown)]
+        row.append(ratio(ours, cells.get("tern"), "cpu"))
+        row.append(f"{ours['cpu_us_op'] / ours['bytes_op'] * 1e3:.2f}"
+                   if ours["bytes_op"] > 1000 else "-")
+        rows.append(row)
+    return rows
 
 
 def memory(table, servers):
@@ -160,7 +184,7 @@ def main():
              "ext4 in memory, full sandbox, median of the rounds")
     parts = [("Units per second and server CPU per unit", main_table),
              ("What mode and filter cost", variant_table),
-             ("Memory", memory)]
+             ("What TLS costs", tls_table), ("Memory", memory)]
     text = [where, ""]
     for title, make in parts:
         rows = make(table, servers)

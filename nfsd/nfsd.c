@@ -75,6 +75,7 @@ static const struct daemon_option settings[] = {
 	{ 0, "tls-ca", "file", "certificates that may sign clients", OPT_TEXT(struct nfsd, tls_ca, 1) },
 	{ 0, "tls-cert", "file", "certificate of the server, and its chain", OPT_TEXT(struct nfsd, tls_cert, 1) },
 	{ 0, "tls-crl", "file", "revoked certificates of clients", OPT_TEXT(struct nfsd, tls_crl, 1) },
+	{ 0, "tls-domain", "name", "domain of users in certificates", OPT_TEXT(struct nfsd, tls_domain, 1) },
 	{ 0, "tls-handshakes", "n", "TLS handshakes of a worker at once", OPT_UINT(struct nfsd, setup.tls.handshakes, 1, 65536) },
 	{ 0, "tls-handshakes-per-host", "n", "the same, of one client", OPT_UINT(struct nfsd, setup.tls.per_host, 1, 65536) },
 	{ 0, "tls-handshakes-per-second", "n", "the same, begun in a second", OPT_UINT(struct nfsd, setup.tls.per_second, 1, 1000000) },
@@ -108,6 +109,10 @@ name_tls(struct nfsd *n)
 	static const char cert[] = "/etc/tern/server.pem";
 	static const char key[] = "/etc/tern/server.key";
 
+	if (n->tls_domain != NULL &&
+	    strlcpy(n->setup.tls_domain, n->tls_domain,
+		sizeof(n->setup.tls_domain)) >= sizeof(n->setup.tls_domain))
+		fatalx("-o tls-domain=%s: too long", n->tls_domain);
 	if (n->tls == NFSD_TLS_OFF) {
 		n->tls_cert = n->tls_key = n->tls_ca = n->tls_crl = NULL;
 		return;

@@ -22,6 +22,7 @@
 
 #define NFSD_WORKERS_MAX 64
 #define NFSD_THREADS_MAX 63 /* plus the event loop: 64 channels per worker */
+#define NFSD_DOMAIN	 128 /* with the final 0 */
 #define NFSD_STOP_MS	 5000 /* for calls in flight when nfsd stops */
 
 _Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX,
@@ -79,6 +80,7 @@ struct nfsd_setup {
 	unsigned int files; /* descriptors a worker may keep open; 0: default */
 	struct rpc_limits limits;
 	struct nfsd_tls_limits tls;
+	char tls_domain[NFSD_DOMAIN]; /* of users in certificates; or empty */
 	struct fh_keys keys; /* no broker key in a worker's */
 };
 
@@ -128,6 +130,7 @@ struct nfsd {
 	bool print_stats; /* -S */
 	enum nfsd_tls_form tls;
 	const char *tls_cert, *tls_key, *tls_ca, *tls_crl; /* NULL: none */
+	const char *tls_domain;
 };
 
 /* parent/parent.c, worker/worker.c, broker/role.c and tls/process.c. */

@@ -34,6 +34,7 @@ exports_free(struct exports *ex)
 	}
 	free(ex->list);
 	free(ex->by_id);
+	free(ex->users);
 	free(ex);
 }
 

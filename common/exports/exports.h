@@ -39,6 +39,7 @@ struct export_options {
 	bool fold; /* names match regardless of case and NFC/NFD form */
 	bool fileid32; /* inode numbers are reduced to 32 bits */
 	bool setid; /* files may get set-user-ID and set-group-ID bits */
+	bool certuser; /* calls act as the user in the certificate */
 	enum export_names names;
 	enum peer_security xprtsec; /* what the connection must be at least */
 	enum export_sync sync;
@@ -89,6 +90,8 @@ struct exports {
 	struct export *list; /* sorted by path */
 	size_t n;
 	uint16_t *by_id; /* indices into list, ascending by id */
+	struct export_user *users; /* see exports/users.h */
+	size_t nusers;
 };
 
 #define EXPORTS_LATER SIZE_MAX

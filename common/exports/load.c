@@ -20,6 +20,7 @@
 #include "base/util.h"
 #include "exports/load.h"
 #include "exports/parse.h"
+#include "exports/users.h"
 
 #define NAME_LEN 256
 
@@ -30,10 +31,11 @@ struct name {
 	struct addr addr[EXPORTS_ADDRESSES_MAX];
 };
 
-/* The head of the packed form; the names and the text follow. */
+/* The head of the packed form; the names, the text and the users follow. */
 struct packed {
 	uint32_t text_len;
 	uint32_t nnames;
+	uint32_t nusers;
 };
 
 struct load {
@@ -245,9 +247,10 @@ write_all(int fd, const void *data, size_t len)
 
 /* Returns a sealed memory file, which cannot change, or -1 with errno. */
 static int
-pack(const struct load *l)
+pack(const struct load *l, const struct exports *ex)
 {
-	const struct packed head = { (uint32_t)l->len, (uint32_t)l->nnames };
+	const struct packed head = { (uint32_t)l->len, (uint32_t)l->nnames,
+		(uint32_t)ex->nusers };
 	int fd;
 
 	fd = memfd_create("exports", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -256,6 +259,7 @@ pack(const struct load *l)
 	if (write_all(fd, &head, sizeof(head)) &&
 	    write_all(fd, l->names, l->nnames * sizeof(*l->names)) &&
 	    write_all(fd, l->text, l->len) &&
+	    write_all(fd, ex->users, ex->nusers * sizeof(*ex->users)) &&
 	    fcntl(fd, F_ADD_SEALS,
 		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
 		return fd;
@@ -273,7 +277,9 @@ build(struct load *l, struct exports_file *out)
 	f.list = exports_parse(l->len > 0 ? l->text : "", l->len, &mine);
 	if (f.list == NULL)
 		return false;
-	f.packed = pack(l);
+	if (exports_wants_users(f.list))
+		f.list->nusers = exports_users_read(&f.list->users);
+	f.packed = pack(l, f.list);
 	if (f.packed == -1) {
 		complain(l, "cannot pack it for the workers: %s",
 		    strerror(errno));
@@ -378,6 +384,29 @@ exports_rebuild(struct exports_file *f, const struct exports_names *names)
 	return good;
 }
 
+/* Adds the users to a list. Returns false if they are malformed. */
+static bool
+unpack_users(struct exports *ex, int fd, const struct packed *head)
+{
+	const off_t at = (off_t)(sizeof(*head) +
+	    head->nnames * sizeof(struct name) + head->text_len);
+	size_t i;
+
+	if (head->nusers == 0)
+		return true;
+	ex->users = calloc(head->nusers, sizeof(*ex->users));
+	if (ex->users == NULL ||
+	    !read_at(fd, ex->users, head->nusers * sizeof(*ex->users), at))
+		return false;
+	for (i = 0; i < head->nusers; i++) {
+		ex->users[i].name[EXPORTS_USER_NAME - 1] = '\0';
+		if (ex->users[i].ngids > EXPORTS_USER_GROUPS)
+			return false;
+	}
+	ex->nusers = head->nusers;
+	return true;
+}
+
 struct exports *
 exports_unpack(int fd)
 {
@@ -390,7 +419,8 @@ exports_unpack(int fd)
 	size_t size, i;
 
 	if (!read_at(fd, &head, sizeof(head), 0) ||
-	    head.text_len > EXPORTS_TEXT_MAX || head.nnames > EXPORTS_NAMES_MAX)
+	    head.text_len > EXPORTS_TEXT_MAX ||
+	    head.nnames > EXPORTS_NAMES_MAX || head.nusers > EXPORTS_USERS_MAX)
 		return NULL;
 	size = head.nnames * sizeof(*names);
 	names = malloc(size + 1);
@@ -407,6 +437,10 @@ exports_unpack(int fd)
 	table.names = names;
 	table.n = head.nnames;
 	ex = exports_parse(text, head.text_len, &hooks);
+	if (ex != NULL && !unpack_users(ex, fd, &head)) {
+		exports_free(ex);
+		ex = NULL;
+	}
 out:
 	free(names);
 	free(text);

@@ -70,6 +70,7 @@ static const struct option options[] = {
 	{ "anonuid",          NUMBER,     3,  AT(anonuid), false, 0, UID_LAST, NULL },
 	{ "async",            CHOICE,     4,  AT(sync), false, SYNC_NONE, 0, NULL },
 	{ "auth_nlm",         IDLE,       0,  0, false, 0, 0, NULL },
+	{ "certuser",         FLAG,       21, AT(certuser), true, 0, 0, NULL },
 	{ "crossmnt",         FLAG,       5,  AT(crossmnt), true, 0, 0, NULL },
 	{ "datasync",         CHOICE,     4,  AT(sync), false, SYNC_DATA, 0, NULL },
 	{ "fileid32",         FLAG,       6,  AT(fileid32), true, 0, 0, NULL },

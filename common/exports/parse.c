@@ -411,6 +411,15 @@ check_draft(struct parse *s, const struct exports_host *h,
 		    "\"%s\": a client that is known by certificate has no "
 		    "alias, since mountd sees no certificate",
 		    w->text);
+	if (o->certuser && h->cert == 0 && o->xprtsec != PEER_MTLS)
+		exports_error(&s->p, w->at,
+		    "\"%s\": certuser needs a certificate: add xprtsec=mtls",
+		    w->text);
+	if (o->certuser && (o->all_squash || o->no_root_squash))
+		exports_error(&s->p, w->at,
+		    "\"%s\": certuser goes with neither all_squash nor "
+		    "no_root_squash",
+		    w->text);
 	if (o->all_squash && o->no_root_squash)
 		exports_warning(&s->p, w->at,
 		    "\"%s\": no_root_squash has no effect with all_squash",

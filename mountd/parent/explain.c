@@ -47,6 +47,8 @@ print_options(const struct export_client *c)
 		printf("; TLS with a certificate");
 	else if (o->xprtsec == PEER_TLS)
 		printf("; TLS");
+	if (o->certuser)
+		printf("; as the user in the certificate");
 	if (o->sync != SYNC_ALL)
 		printf("; %s", o->sync == SYNC_NONE ? "async" : "datasync");
 	if (o->crossmnt)

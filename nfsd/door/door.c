@@ -48,6 +48,10 @@ check_client(struct call_ctx *ctx, const struct served_exports *x,
 		door_refuse(ctx, obj->export, obj->utf16, why);
 		return NFSERR_ACCES;
 	}
+	if (client->options.certuser && door_user(ctx) == NULL) {
+		door_refuse(ctx, obj->export, obj->utf16, DOOR_USER);
+		return NFSERR_ACCES;
+	}
 	obj->options = &client->options;
 	return NFS_OK;
 }

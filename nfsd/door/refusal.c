@@ -32,6 +32,22 @@ show_peer(char out[SHOWN], const struct rpc_peer *peer)
 						    "no TLS");
 }
 
+/* Says which user the certificate has, and why that is not enough. */
+static void
+show_user(char out[SHOWN], const struct call_ctx *ctx,
+    const struct export_client *c)
+{
+	const struct peer_identity *id = ctx->call->peer->identity;
+	const char *domain = ctx->thread->door->domain;
+	char user[PEER_TEXT];
+
+	(void)snprintf(out, SHOWN,
+	    "line %d demands a user of this machine in domain %s, the "
+	    "certificate has \"%s\"",
+	    c->line, domain == NULL ? "(none: -o tls-domain)" : domain,
+	    log_text(user, sizeof(user), id->user, strlen(id->user)));
+}
+
 /* Says what the export demands of this client. */
 static void
 show_demand(char out[SHOWN], const struct call_ctx *ctx,
@@ -46,6 +62,8 @@ show_demand(char out[SHOWN], const struct call_ctx *ctx,
 	if (c != NULL && why == DOOR_WEAK)
 		(void)snprintf(out, SHOWN, "line %d demands xprtsec=%s of %s",
 		    c->line, exports_xprtsec(c->options.xprtsec), c->text);
+	else if (c != NULL && why == DOOR_USER)
+		show_user(out, ctx, c);
 	else if (c != NULL)
 		(void)snprintf(out, SHOWN,
 		    "line %d demands a port below 1024 of %s (or add "

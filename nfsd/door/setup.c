@@ -21,6 +21,9 @@ door_new(const struct door_settings *settings)
 	active_init(&door->active);
 	door->mode = settings->mode;
 	door->mknod = settings->mknod;
+	if (settings->domain != NULL && settings->domain[0] != '\0' &&
+	    (door->domain = strdup(settings->domain)) == NULL)
+		fatal("door");
 	door->key = settings->key;
 	door->verifier = &door->own_verifier;
 	door->nthreads = settings->threads > DOOR_THREADS_MAX ?
@@ -55,6 +58,7 @@ door_free(struct door *door)
 	sync_share_clear(&door->syncs);
 	guesses_free(door->guesses);
 	active_clear(&door->active);
+	free(door->domain);
 	free(door);
 }
 

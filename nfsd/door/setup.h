@@ -28,6 +28,7 @@ struct door_settings {
 	size_t files; /* descriptors the cache may hold */
 	size_t notes; /* entries of the handle cache */
 	struct fh_subkey key; /* the worker's */
+	const char *domain; /* of users in certificates; NULL or "": none */
 	bool mknod; /* unsquashed root may make device nodes */
 };
 

@@ -11,8 +11,10 @@
 #include <stdatomic.h>
 
 #include "exports/client.h"
+#include "exports/users.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/door.h"
+#include "nfsd/door/identity.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/door/sync_share.h"
 #include "nfsd/roles/served.h"
@@ -57,6 +59,7 @@ struct door {
 	struct guesses *guesses;
 	enum nfsd_mode mode;
 	bool mknod;
+	char *domain; /* of users in certificates; NULL: none */
 	/*
 	 * The write verifier, one for all workers, in memory they share: a client
 	 * with several connections writes through one and commits through
@@ -88,20 +91,9 @@ const struct served_exports *door_exports(struct door_thread *, bool pinned);
  * The client's row if it may use the export by this connection, else NULL. Then
  * *why, unless it is NULL, says what is wrong.
  */
-enum door_refusal {
-	DOOR_UNKNOWN, /* no entry is for this client */
-	DOOR_PORT, /* the port is not below 1024 */
-	DOOR_WEAK /* TLS or a certificate is demanded */
-};
 const struct export_client *door_client(struct door_thread *,
     const struct served_export *, bool utf16, const struct rpc_peer *,
     enum door_refusal *why);
-/*
- * refusal.c. Logs why the client may not use the export, once a minute for each
- * client, and denies the call if a stronger connection might help.
- */
-void door_refuse(struct call_ctx *, const struct served_export *, bool utf16,
-    enum door_refusal);
 
 /* attr.c. The attributes that statx(2) tells. */
 void door_from_statx(const struct statx *, struct stat *);

@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "confine/jail.h"
 #include "exports/config.h"
+#include "exports/users.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/parent/stats_socket.h"
 #include "nfsd/parent/parent_tls.h"
@@ -58,6 +59,17 @@ offers(const struct nfsd *n)
 	if (n->tls_cert == NULL)
 		return PEER_PLAIN;
 	return n->tls_ca == NULL ? PEER_TLS : PEER_MTLS;
+}
+
+/* Users in certificates need a domain. Says so, and returns false. */
+static bool
+has_domain(const struct nfsd *n, const struct exports *ex)
+{
+	if (n->tls_domain != NULL || !exports_wants_users(ex))
+		return true;
+	log_warnx("%s: certuser is demanded, but nfsd has no -o tls-domain",
+	    n->d.exports_file);
+	return false;
 }
 
 static void
@@ -365,8 +377,11 @@ reload(void *arg)
 	names_begin(p->names);
 	loaded = config_reload(&p->file, p->n->d.exports_file, offers(p->n),
 	    names_source(p->names), p->jail, &p->subs);
-	if (loaded)
+	if (loaded) {
+		/* Without it, such clients are refused. */
+		(void)has_domain(p->n, p->file.list);
 		use_exports(p);
+	}
 	names_end(p->names, loaded);
 	parent_tls_reload(&p->tls);
 	reload_wait(&p->reload);
@@ -430,7 +445,8 @@ prepare(struct parent *p)
 {
 	p->names = names_new(on_names, p);
 	if (!config_load(&p->file, p->n->d.exports_file, offers(p->n),
-		names_source(p->names), false))
+		names_source(p->names), false) ||
+	    !has_domain(p->n, p->file.list))
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
@@ -515,12 +531,14 @@ nfsd_check(struct nfsd *n)
 	enum nfsd_mode mode;
 	uid_t uid = 0;
 	gid_t gid = 0;
+	bool good;
 
 	if (!config_load(&file, n->d.exports_file, offers(n), NULL, true))
 		return 1;
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
 	log_info("mode: %s%s", nfsd_mode_name(mode, geteuid() != 0),
 	    nfsd_setid(file.list) ? ", set-id bits permitted" : "");
+	good = has_domain(n, file.list);
 	exports_file_clear(&file);
-	return parent_tls_check(n) ? 0 : 1;
+	return parent_tls_check(n) && good ? 0 : 1;
 }

@@ -330,6 +330,7 @@ open_door(struct worker *w)
 		.threads = setup->threads,
 		.notes = room_for_notes(w),
 		.key = setup->keys.worker,
+		.domain = setup->tls_domain,
 		.mknod = setup->mknod };
 	unsigned int i;
 

@@ -15,15 +15,27 @@ cert server localhost 127.0.0.1
 for name in laptop desk guest gone; do
 	cert client "$name"
 done
+while read -r name user; do
+	cert -u "$user" client "$name"
+done <<-E
+ann alice@example.org
+boss root@Example.ORG
+unknown absent@example.org
+foreign alice@example.com
+E
 print=$(openssl x509 -noout -fingerprint -sha256 -in "$d/clients/desk.pem" | cut -d= -f2)
 cp "$d/clients/gone."* "$T"
 cert revoke gone
 tls=(-o "tls-cert=$d/server.pem" -o "tls-key=$d/server.key")
 clients=(-o "tls-ca=$d/ca.pem" -o "tls-crl=$d/crl.pem")
-for name in open tls mtls cert mixed any print far; do
+domain=(-o tls-domain=example.org)
+for name in open tls mtls cert mixed any print far user; do
 	mkdir -p "$T/$name/below"
 	chmod -R 1777 "$T/$name"
 done
+mkdir "$T/user/shared"
+chgrp 1100 "$T/user/shared" # of "both": alice and bob
+chmod 770 "$T/user/shared"
 lines="$T/open  127.0.0.1(rw,insecure)
 $T/tls   127.0.0.1(rw,insecure,xprtsec=tls)
 $T/mtls  127.0.0.1(rw,insecure,xprtsec=mtls)
@@ -31,7 +43,8 @@ $T/cert  cert:LAPTOP(rw,insecure) cert:desk(ro,insecure)
 $T/mixed 127.0.0.1(ro,insecure) cert:laptop(rw,insecure)
 $T/any   cert:*(rw,insecure)
 $T/print cert:sha256:$print(rw,insecure)
-$T/far   10.9.9.9(rw,insecure,xprtsec=tls)"
+$T/far   10.9.9.9(rw,insecure,xprtsec=tls)
+$T/user  cert:*(rw,insecure,certuser)"
 
 logged() { wait_for 10 grep -Eq -- "$1" "$T/nfsd.log"; }
 
@@ -44,13 +57,16 @@ like "$out" "exports:[0-9]+:.*xprtsec=mtls, but nfsd has no certificate of its o
 out=$("$O/nfsd/nfsd" -n -f "$T/exports" "${tls[@]}" 2>&1)
 is $? 1 '-n: certificates are demanded without a client CA: status 1'
 like "$out" 'exports:[0-9]+:.*xprtsec=mtls, but nfsd has no certificates to verify clients by \(-o tls-ca\)' 'and the line is named'
-check '-n: with both all is well' "$O/nfsd/nfsd" -n -f "$T/exports" "${tls[@]}" "${clients[@]}"
+out=$("$O/nfsd/nfsd" -n -f "$T/exports" "${tls[@]}" "${clients[@]}" 2>&1)
+is $? 1 '-n: users of certificates are demanded without a domain: status 1'
+like "$out" 'certuser is demanded, but nfsd has no -o tls-domain' 'and it says so'
+check '-n: with all of them all is well' "$O/nfsd/nfsd" -n -f "$T/exports" "${tls[@]}" "${clients[@]}" "${domain[@]}"
 timeout 60 "$O/nfsd/nfsd" -d -R -p 2049 -f "$T/exports" -k "$T/key" "${tls[@]}" >"$T/out" 2>&1
 is $? 78 'at start: status 78'
 
 # ---- every kind of connection
 
-tern_start "$lines" -w 1 "${tls[@]}" "${clients[@]}"
+tern_start "$lines" -w 1 "${tls[@]}" "${clients[@]}" "${domain[@]}"
 while read -r status what; do
 	ok "$status" "$what"
 done < <(python3 "${0%/*}/tls_policy.py" "$T"; echo $? the calls come to their end)
@@ -67,6 +83,8 @@ check 'the log: UDP' wait_for 20 said UDP any "$from \(UDP, no TLS\): no line al
 check 'the log: no certificate' wait_for 20 said TLS mtls "$from \(TLS, no certificate\): line 3 demands xprtsec=mtls of 127.0.0.1"
 check 'the log: another certificate' wait_for 20 said guest cert \
     "$from \(certificate CN=guest, serial $serial\): no line allows its address, line 4 demands a certificate \(cert:LAPTOP\)"
+check 'the log: an unknown user' wait_for 20 said unknown user \
+    "$from \(certificate CN=unknown, serial [0-9a-f]+\): line 9 demands a user of this machine in domain example.org, the certificate has \"absent@example.org\""
 cp "$T"/gone.* "$d/clients/"
 check_not 'a revoked certificate gets no connection' python3 "${0%/*}/tls_policy.py" "$T" gone tls
 check 'the log names it' logged '127.0.0.1:[0-9]+: TLS handshake failed: .*revoked.*certificate of CN=gone'

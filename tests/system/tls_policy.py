@@ -59,9 +59,9 @@ def every_call(fh, other):
         yield name + "2", call(tls.NFS, 2, P2[name], args, ROOT)
 
 
-def mkdir(fh, name, xid=None):
+def mkdir(fh, name, xid=None, cred=ROOT):
     return call(tls.NFS, 3, P3["MKDIR"],
-                opaque(fh) + opaque(name) + sattr3(), ROOT, xid=xid)
+                opaque(fh) + opaque(name) + sattr3(), cred, xid=xid)
 
 
 def outcome(reply):
@@ -162,6 +162,38 @@ def replies(roots):
         yield outcome(c.rpc(message)) == "r", "so it is by another certificate"
 
 
+def users():
+    """The certificate names the user, whatever the call says."""
+    root = mounted("user")
+    for peer, owner in ("ann", (1001, 1001)), ("boss", (65534, 65534)):
+        for uid in 0, 1002, 65534:
+            name = f"{peer}{uid}"
+            with connect(peer) as c:
+                done = outcome(c.rpc(mkdir(root, name, cred=auth_sys(uid, 7))))
+            st = os.stat(f"{T}/user/{name}") if done == "w" else None
+            yield st and (st.st_uid, st.st_gid) == owner, \
+                f"{peer} is {owner}, though the call says {uid}"
+    with connect("ann") as c:
+        shared = c_lookup(c, root, "shared")
+        yield outcome(c.rpc(mkdir(shared, "a"))) == "w", "alice has her groups"
+    with connect("boss") as c:
+        yield outcome(c.rpc(mkdir(shared, "b", cred=auth_sys(0, 0, [1100])))) \
+            == "-", "and no other has them by saying so"
+    for peer in "unknown", "foreign", "laptop":
+        with connect(peer) as c:
+            yield outcome(c.rpc(mkdir(root, peer))) == "-", \
+                f"{peer} is no user of this machine"
+    with connect("plain") as c:
+        yield outcome(c.rpc(mkdir(root, "plain"))) == TOOWEAK, \
+            "without a certificate there is no user"
+
+
+def c_lookup(c, fh, name):
+    reply = c.rpc(call(tls.NFS, 3, P3["LOOKUP"],
+                       opaque(fh) + opaque(name), ROOT))
+    return reply.results().opaque()
+
+
 def mounted(name):
     try:
         return mount.root(f"{T}/{name}")
@@ -184,6 +216,7 @@ def main():
     yield from decisions(roots)
     yield from overheard(roots)
     yield from replies(roots)
+    yield from users()
 
 
 if __name__ == "__main__":

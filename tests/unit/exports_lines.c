@@ -242,6 +242,12 @@ const struct exports_line exports_lines[] = {
 	{ "/x cert:sha1:F0", NULL, "1:4: client \"cert:sha1:F0\": write cert:NAME with a whole DNS name or common name without blanks, cert:sha256:HEX, or cert:* for every certificate", "another hash" },
 	{ "/x cert:a(alias=/C/)", NULL, "1:4: \"cert:a\": a client that is known by certificate has no alias, since mountd sees no certificate", "an alias for a certificate" },
 
+	{ "/x cert:*(certuser)", "/x [cert:* certuser]", "", "the user in the certificate" },
+	{ "/x *(certuser,xprtsec=mtls)", "/x [* certuser xprtsec=mtls]", "", "the same by address" },
+	{ "/x *(certuser,xprtsec=tls)", NULL, "1:4: \"*\": certuser needs a certificate: add xprtsec=mtls", "without a certificate there is no user" },
+	{ "/x cert:*(certuser,all_squash)", NULL, "1:4: \"cert:*\": certuser goes with neither all_squash nor no_root_squash", "two users at once" },
+	{ "/x cert:*(certuser,no_root_squash)", NULL, "1:4: \"cert:*\": certuser goes with neither all_squash nor no_root_squash", "root by certificate" },
+
 	/* Several clients, several lines. */
 	{ "/x * 10.0.0.0/8 10.0.0.1 10.1.0.0/16", "/x [10.0.0.1/32] [10.1.0.0/16] [10.0.0.0/8] [*]", "", "the most specific comes first" },
 	{ "/x ::/0 0.0.0.0/0 *", "/x [0.0.0.0/0] [::/0] [*]", "", "* comes last" },

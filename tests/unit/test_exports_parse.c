@@ -98,6 +98,7 @@ add_options(struct out *o, const struct export_client *c)
 		{ p->mountpoint, " mountpoint" },
 		{ p->fold, " fold" },
 		{ p->fileid32, " fileid32" },
+		{ p->certuser, " certuser" },
 		{ p->setid, " setid" },
 		{ p->names == NAMES_UTF16LE, " utf16le" },
 	};

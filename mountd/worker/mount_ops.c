@@ -48,6 +48,8 @@ open_failed(struct call_ctx *ctx, int error)
 		{ EACCES, MNTERR_ACCES,
 		    "mountd's user cannot reach it (chmod o+x the "
 		    "directories above, or export it by itself)" },
+		{ EPERM, MNTERR_ACCES,
+		    "the caller may not search a directory above it" },
 	};
 	size_t i;
 
@@ -67,6 +69,8 @@ static enum mountstat
 mount_below(struct call_ctx *ctx, const struct exports_place *at,
     struct served_export *e, enum export_names names, struct fh *fh)
 {
+	const struct mount_caller caller = { &ctx->call->cred,
+		&at->client->options };
 	enum mountstat status = MNT_OK;
 	int fd;
 
@@ -74,8 +78,7 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	    e->handles.slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
-	} else if ((fd = mount_table_open(e, at->below,
-			at->client->options.crossmnt)) == -1) {
+	} else if ((fd = mount_table_open(e, at->below, &caller)) == -1) {
 		status = open_failed(ctx, errno);
 	} else {
 		if (!ctx->state->seal(ctx->state->seal_arg, at->export, names,

@@ -63,7 +63,52 @@ look(int fd, struct statx *sx)
 {
 	memset(sx, 0, sizeof(*sx));
 	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
-	    STATX_TYPE | STATX_MNT_ID, sx);
+	    STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_MNT_ID, sx);
+}
+
+/* Squashes one group of the caller, as nfsd does (nfsd/roles/cred.c). */
+static bool
+is_group(const struct mount_caller *c, uint32_t gid, uint32_t want)
+{
+	if (gid == 0 && !c->options->no_root_squash)
+		gid = c->options->anongid;
+	return gid == want;
+}
+
+static bool
+is_member(const struct mount_caller *c, uint32_t want)
+{
+	uint32_t i;
+
+	if (is_group(c, c->cred->gid, want))
+		return true;
+	for (i = 0; i < c->cred->ngids && i < RPC_GROUPS_MAX; i++)
+		if (is_group(c, c->cred->gids[i], want))
+			return true;
+	return false;
+}
+
+/*
+ * May the caller, after squashing, search the directory? By its mode: an ACL
+ * cannot be read through O_PATH.
+ */
+static bool
+may_search(const struct mount_caller *c, const struct statx *sx)
+{
+	const struct export_options *o = c->options;
+	bool anonymous = c->cred->flavor != AUTH_SYS || o->all_squash ||
+	    c->cred->uid == UINT32_MAX || c->cred->gid == UINT32_MAX;
+	uint32_t uid = anonymous || (c->cred->uid == 0 && !o->no_root_squash) ?
+	    o->anonuid :
+	    c->cred->uid;
+
+	if (uid == 0)
+		return true;
+	if (uid == sx->stx_uid)
+		return (sx->stx_mode & S_IXUSR) != 0;
+	if (anonymous ? o->anongid == sx->stx_gid : is_member(c, sx->stx_gid))
+		return (sx->stx_mode & S_IXGRP) != 0;
+	return (sx->stx_mode & S_IXOTH) != 0;
 }
 
 /* May the worker go on from this file? Sets errno if not. */
@@ -93,7 +138,7 @@ is_step(const struct statx *sx, const struct statx *root, bool last,
  */
 int
 mount_table_open(const struct served_export *e, const char *below,
-    bool crossmnt)
+    const struct mount_caller *caller)
 {
 	char name[NAME_UTF8_MAX + 1];
 	struct statx top, sx;
@@ -104,9 +149,13 @@ mount_table_open(const struct served_export *e, const char *below,
 		errno = ENOENT;
 		return -1;
 	}
+	sx = top;
 	do {
 		len = strcspn(below, "/");
-		if (len > NAME_UTF8_MAX) {
+		if (!may_search(caller, &sx)) {
+			fd = -1;
+			errno = EPERM;
+		} else if (len > NAME_UTF8_MAX) {
 			fd = -1;
 			errno = ENAMETOOLONG;
 		} else {
@@ -120,7 +169,8 @@ mount_table_open(const struct served_export *e, const char *below,
 			return -1;
 		below += len + (below[len] == '/');
 		if (look(fd, &sx) == -1 ||
-		    !is_step(&sx, &top, *below == '\0', crossmnt)) {
+		    !is_step(&sx, &top, *below == '\0',
+			caller->options->crossmnt)) {
 			close_keep_errno(fd);
 			return -1;
 		}

@@ -58,12 +58,19 @@ struct mount_state {
 struct served_exports *mount_table_new(struct exports *, const int *roots,
     const struct mountd_handles *handles);
 
+/* The sender of a MNT call, and the options that its export has for it. */
+struct mount_caller {
+	const struct rpc_cred *cred;
+	const struct export_options *options;
+};
+
 /*
  * Returns an O_PATH descriptor of a directory or regular file below the root,
  * or -1 with errno. Refuses symbolic links, and other filesystems unless
- * crossmnt. The worker's user needs search permission.
+ * crossmnt. The worker's user needs search permission (EACCES), and so does the
+ * caller after squashing (EPERM).
  */
 int mount_table_open(const struct served_export *, const char *below,
-    bool crossmnt);
+    const struct mount_caller *);
 
 #endif

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
 """MOUNT: paths, hosts, ports and the list of mounts."""
 import ipaddress
+import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -9,7 +11,7 @@ from harness import case
 from mount import DUMP, EXPORT, MNT, MOUNT, UMNTALL, mnt
 from nfs import (ACCES, BADHANDLE, INVAL, NAMETOOLONG, NFS, NOENT, NOTDIR, OK,
                  STALE, Nfs3)
-from rpc import call, opaque, tcp, u32
+from rpc import NOBODY, auth_sys, call, opaque, tcp, u32
 from servers import Server
 
 REFUSALS = (NOENT, ACCES, NAMETOOLONG, NOTDIR, INVAL)  # of mountd
@@ -48,10 +50,46 @@ def near_names(w):
     w.equal(w.mnt(w.dir + "//rw/").status(), OK, "pure string clean-up")
 
 
-@case(36, "a subdirectory the unprivileged worker cannot reach is refused")
+def mount_as(w, path, cred):
+    """The status of MNT by this caller."""
+    with w.tcp(MOUNT) as t:
+        return mnt(t, path, cred).status()
+
+
+@case(36, "a subdirectory that the squashed caller cannot reach is refused")
 def hidden_subdirectory(w):
     w.true(w.mnt(w.dir + "/rw/hidden/inner").status() != OK, "hidden/inner")
     w.true(w.mnt(w.dir + "/outside").status() != OK, "outside")
+    if w.remote:
+        return
+    # Open to mountd's own user, and closed to some callers.
+    shut = w.dir + "/rw/shut"
+    os.makedirs(shut + "/inner/deep")
+    try:
+        os.chown(shut, 1001, 2001)
+        for mode, cred, want in (
+                (0o707, auth_sys(1002, 2001), ACCES),
+                (0o707, auth_sys(1002, 1002, [2001]), ACCES),
+                (0o707, auth_sys(1002, 1002), OK),
+                (0o677, auth_sys(1001, 1001), ACCES),
+                (0o677, auth_sys(1002, 2001), OK),
+                (0o677, auth_sys(0, 0), OK)):
+            os.chmod(shut, mode)
+            for below in ("/inner", "/inner/deep"):
+                w.equal(mount_as(w, shut + below, cred), want,
+                        f"{below} below mode {mode:o}, {cred!r}")
+            if want != OK:
+                w.equal(mount_as(w, shut + "/none", cred), want,
+                        "a name that does not exist")
+            w.equal(mount_as(w, shut, cred), OK, "the directory itself")
+        # Squashed callers are the anonymous user.
+        os.chown(shut, 65534, 65534)
+        os.chmod(shut, 0o077)
+        for cred in (auth_sys(0, 0), NOBODY):
+            w.equal(mount_as(w, shut + "/inner", cred), ACCES,
+                    f"closed to the anonymous user: {cred!r}")
+    finally:
+        shutil.rmtree(shut)
 
 
 @case(37, "a symbolic link in the path is refused")

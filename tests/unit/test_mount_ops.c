@@ -114,6 +114,11 @@ check_below(void)
 	    "MNT below an export is deferred by the event loop");
 	ok(call.deferred && seals == 0, "the call runs again on a file thread");
 	cmp_ok(dumped("10.0.0.1:700"), "==", 1, "it is not listed yet");
+	(void)chmod(dir, 0700);
+	cmp_ok(mnt("/srv/sub", true), "==", MNTERR_ACCES,
+	    "a caller that may not search the directory above is refused");
+	like(ctx.why, "the caller may not search", "the reason says so");
+	(void)chmod(dir, 0755);
 	cmp_ok(mnt("/srv/sub", true), "==", MNT_OK,
 	    "a file thread gives a handle");
 	ok(res.fh.bytes[0] == 0x5e && seals == 1, "the parent sealed it");
@@ -205,7 +210,8 @@ set_up(void)
 	struct mountd_handles handles[NEXPORTS] = { 0 };
 	int roots[NEXPORTS], i;
 
-	if (mkdtemp(dir) == NULL)
+	/* The anonymous caller may search it. */
+	if (mkdtemp(dir) == NULL || chmod(dir, 0755) == -1)
 		BAIL_OUT("no directory");
 	for (i = 0; i < NEXPORTS; i++) {
 		roots[i] = open(dir, O_PATH | O_CLOEXEC);

@@ -77,7 +77,7 @@ make_tree(void)
 	char path[64];
 	size_t i;
 
-	if (mkdtemp(top) == NULL)
+	if (mkdtemp(top) == NULL || chmod(top, 0755) == -1)
 		err(1, "%s", top);
 	(void)atexit(remove_tree);
 	for (i = 0; i < nitems(tree); i++) {

@@ -60,7 +60,7 @@ open_root(void)
 	static bool made;
 	int dir, fd;
 
-	if (!made && mkdtemp(scratch) == NULL)
+	if (!made && (mkdtemp(scratch) == NULL || chmod(scratch, 0755) == -1))
 		fatal("%s", scratch);
 	dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir == -1)

@@ -3,9 +3,11 @@
  * Export ids for handles; no recipe may change.
  * Runs in: mountd parent, nfsd parent; exports_id() wherever exports are parsed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "exports/exports.h"
 #include "exports/id.h"
 
 uint16_t
@@ -23,6 +25,36 @@ exports_id_inside(const char *path)
 	uint16_t id = (uint16_t)(bytes[0] << 8 | bytes[1]);
 
 	return id == 0 ? 1 : id;
+}
+
+bool
+exports_is_below(const char *path, const char *above)
+{
+	size_t len = strcmp(above, "/") == 0 ? 0 : strlen(above);
+
+	return strncmp(path, above, len) == 0 && path[len] == '/' &&
+	    path[len + 1] != '\0';
+}
+
+bool
+exports_file_text(const struct exports *ex, const char *path,
+    char out[EXPORTS_FILE_TEXT])
+{
+	static const struct hash_key key = { "tern inner" };
+	uint64_t sum = 0;
+	size_t i;
+
+	out[0] = '\0';
+	for (i = 0; i < ex->n; i++)
+		if (exports_is_below(ex->list[i].path, path))
+			sum = hash_mix(sum ^
+			    hash_bytes(&key, ex->list[i].path,
+				strlen(ex->list[i].path)));
+	if (sum == 0)
+		return false;
+	(void)snprintf(out, EXPORTS_FILE_TEXT, "%s\n%016llx", path,
+	    (unsigned long long)sum);
+	return true;
 }
 
 uint32_t

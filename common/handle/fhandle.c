@@ -34,8 +34,8 @@
 #define FH_PLAYER_TAG	 3
 #define FH_PLAYER_USED	 12
 
-/* The longest path that a tag covers: MNTPATHLEN. */
-#define FH_PATH_MAX 1024
+/* The longest text that a tag covers: exports_file_text() of MNTPATHLEN. */
+#define FH_PATH_MAX (1024 + 32)
 
 _Static_assert(FH_AT_INNER + FH_INNER_MAX == FH_TAGGED, "layout");
 _Static_assert(crypto_shorthash_KEYBYTES == FH_SUBKEY, "SipHash key");

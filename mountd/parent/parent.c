@@ -61,9 +61,12 @@ send_exports(struct parent *p)
 	for (i = 0; i < p->subs.n; i++)
 		seal_submount(&p->sub_seals[i], &p->subs.list[i], mounts,
 		    &ex->list[p->subs.list[i].index]);
+	for (i = 0; i < p->subs.n; i++)
+		p->sub_seals[i].all = ex;
 	for (i = 0; i < ex->n; i++) {
 		seal_root(&p->seals[i], &m, &ex->list[i],
 		    jail_root(p->jail, ex->list[i].path), mounts, &p->keys);
+		p->seals[i].all = ex;
 		m.index = (uint32_t)i;
 		if (m.served)
 			(void)role_send(p->worker, MOUNTD_HANDLES, &m,

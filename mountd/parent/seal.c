@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/name.h"
 #include "base/util.h"
+#include "exports/id.h"
 #include "mountd/parent/seal.h"
 
 void
@@ -108,6 +109,7 @@ seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
     int fd, const struct fh_keys *keys)
 {
 	struct mountd_sealed answer = { .good = false };
+	char text[EXPORTS_FILE_TEXT] = "";
 	struct fh_plain plain;
 	struct stat st;
 
@@ -124,7 +126,11 @@ seal_descriptor(const struct seal_export *s, const struct mountd_seal *ask,
 	else
 		answer.good = fh_fs_plain(&s->fs, fd, s->id, ask->utf16,
 				  s->mount_id, &plain) == 0;
+	if (answer.good && plain.kind == FH_KERNEL && !S_ISDIR(st.st_mode) &&
+	    s->all != NULL)
+		(void)exports_file_text(s->all, s->path, text);
 	if (answer.good)
-		fh_seal(&answer.fh, &plain, s->path, keys);
+		fh_seal(&answer.fh, &plain, *text != '\0' ? text : s->path,
+		    keys);
 	return answer;
 }

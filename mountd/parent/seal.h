@@ -25,6 +25,7 @@ struct seal_export {
 	size_t above; /* length of a submount's path below the export */
 	struct fh_fs fs;
 	uint64_t mount_id;
+	const struct exports *all; /* for exports_file_text(); NULL: none */
 };
 
 /*

@@ -40,6 +40,7 @@ struct broker_source {
 	struct fh_plain plain;
 	struct inode_found found; /* not FH_KERNEL */
 	int fd; /* O_PATH */
+	bool no_file; /* its tag is good for a directory only */
 };
 
 /* tables.c. The table of an export, made when first used. NULL: no memory. */

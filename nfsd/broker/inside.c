@@ -4,7 +4,8 @@
  * answers in one call, at any depth: ".." of a directory that was moved out of
  * its mount does not exist. An export inside another has a mount of its own. If
  * the same handle leads below that mount, the directory belongs to the inner
- * export.
+ * export. The kernel does not tell where a file lies: a file may have many
+ * names. Its tag covers the exports inside (exports/id.h).
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #include <sys/stat.h>
@@ -80,9 +81,10 @@ broker_check_inside(const struct broker_source *s)
 	size_t i;
 
 	if (look_up(s->fd) == -1) {
-		if (errno == ENOTDIR)
+		if (errno == ENOTDIR && !s->no_file)
 			return 0;
-		errno = errno == ENOENT ? ESTALE : errno;
+		if (errno == ENOENT || errno == ENOTDIR)
+			errno = ESTALE;
 		return -1;
 	}
 	for (i = 0; i < e->nshared; i++) {

@@ -49,6 +49,7 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 {
 	const struct fh_keys *keys = &c->broker->keys;
 	struct served_export *e = served_find(c->exports, fh_export_id(fh));
+	const char *text;
 
 	if (e == NULL) {
 		errno = ESTALE;
@@ -60,7 +61,7 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 	 * may give the id to another path. A compromised worker learns nothing:
 	 * it can make this tag, and the broker's tag was not looked at.
 	 */
-	if (!fh_check_worker(fh, e->path, &keys->worker, &s->plain)) {
+	if (!served_check_tag(e, fh, &keys->worker, &s->plain, &text)) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -70,8 +71,9 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 		return -1;
 	}
 	if (s->plain.kind == FH_KERNEL &&
-	    !fh_check_broker(fh, e->path, &keys->broker, &s->plain))
+	    !fh_check_broker(fh, text, &keys->broker, &s->plain))
 		return forged(c);
+	s->no_file = e->file_text != NULL && text == e->path;
 	return 0;
 }
 

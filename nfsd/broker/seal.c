@@ -4,6 +4,8 @@
  * is one clean component, and no path.
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -23,13 +25,18 @@ seal_one(struct broker *b, const struct broker_source *dir,
 {
 	struct served_export *e = dir->export;
 	struct inode_table *table;
+	const char *text = e->path;
 	struct fh_plain plain;
 	struct fh_id id;
+	struct stat st;
 
 	if (e->fs.naming == FH_BY_HANDLE && q->utf16 == 0) {
 		if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id,
-			&plain) == -1)
+			&plain) == -1 ||
+		    fstat(fd, &st) == -1)
 			return -1;
+		if (e->file_text != NULL && !S_ISDIR(st.st_mode))
+			text = e->file_text;
 	} else {
 		if (!e->crossmnt && fh_fs_mount(fd) != e->mount_id) {
 			errno = EXDEV;
@@ -42,7 +49,7 @@ seal_one(struct broker *b, const struct broker_source *dir,
 			return -1;
 		fh_fs_from_id(&id, e->id, q->utf16 != 0, &plain);
 	}
-	fh_seal(fh, &plain, e->path, &b->keys);
+	fh_seal(fh, &plain, text, &b->keys);
 	return 0;
 }
 

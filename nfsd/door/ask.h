@@ -31,4 +31,12 @@ door_data_fd(struct call_ctx *ctx, const struct door_obj *obj,
 /* The status for an error of the broker or of the kernel. */
 enum nfsstat door_status(struct call_ctx *, int error);
 
+/*
+ * inside.c. STALE if the directory does not lie in its export, or lies in an
+ * export inside that. The thread acts as the caller.
+ */
+enum nfsstat door_check_inside(struct call_ctx *, const struct door_obj *);
+/* The broker has just said that it lies there. */
+void door_is_inside(const struct call_ctx *, struct cache_entry *);
+
 #endif

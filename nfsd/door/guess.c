@@ -98,8 +98,9 @@ is_right(const struct call_ctx *ctx, const struct served_export *e,
     const struct fh *fh)
 {
 	struct fh_plain plain;
+	const char *text;
 
-	return fh_check_worker(fh, e->path, &ctx->thread->door->key, &plain);
+	return served_check_tag(e, fh, &ctx->thread->door->key, &plain, &text);
 }
 
 /* Checks a tag that is short enough to be guessed. The lock is held. */

@@ -17,7 +17,8 @@
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
 
-#define UP_FLAGS (AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
+#define DOOR_INSIDE_MS 1000 /* so long an answer counts */
+#define UP_FLAGS       (AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC)
 /* About a second, in units of 2^20 ns: a shift is cheaper than a division. */
 #define INSIDE_UNIT 20
 #define INSIDE_FOR  (DOOR_INSIDE_MS * 1000000ull >> INSIDE_UNIT)

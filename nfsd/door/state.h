@@ -20,7 +20,6 @@
 #include "nfsd/roles/served.h"
 
 #define DOOR_PEERS	   64 /* access decisions a thread remembers */
-#define DOOR_INSIDE_MS	   1000 /* a directory inside counts as such */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
 
 /* One access decision: this peer in this export and dialect. */
@@ -105,14 +104,6 @@ int door_stat_to_write(int fd, struct stat *, bool *fixed);
 
 /* identity.c. Squashes the caller; the thread acts as the result. */
 int door_act_as_caller(struct call_ctx *, const struct export_options *);
-
-/*
- * inside.c. STALE if the directory does not lie in its export. The thread acts
- * as the caller.
- */
-enum nfsstat door_check_inside(struct call_ctx *, const struct door_obj *);
-/* The broker has just said so. */
-void door_is_inside(const struct call_ctx *, struct cache_entry *);
 
 /*
  * latency.c. Defers a call that changes something. Those that wait for stable

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "exports/id.h"
 #include "nfsd/roles/served.h"
 
 /*
@@ -130,35 +131,30 @@ served_clear(struct served_exports *x)
 		if (x->list[i].mount != -1)
 			close(x->list[i].mount);
 		free(x->list[i].inner);
+		free(x->list[i].file_text);
 		free(x->list[i].own_path);
 	}
 	free(x->list);
-}
-
-static bool
-is_below(const char *path, const char *above)
-{
-	size_t len = strcmp(above, "/") == 0 ? 0 : strlen(above);
-
-	return strncmp(path, above, len) == 0 && path[len] == '/' &&
-	    path[len + 1] != '\0';
 }
 
 /* Fills in the exports inside e. Returns false if there is no memory. */
 static bool
 find_inner(struct served_exports *x, struct served_export *e)
 {
+	char text[EXPORTS_FILE_TEXT];
 	size_t i, n = 0;
 
 	for (i = 0; i < x->conf->n; i++)
-		n += is_below(x->list[i].path, e->path);
+		n += exports_is_below(x->list[i].path, e->path);
 	if (n == 0)
 		return true;
 	e->inner = calloc(n, sizeof(*e->inner));
 	for (i = 0; e->inner != NULL && i < x->conf->n; i++)
-		if (is_below(x->list[i].path, e->path))
+		if (exports_is_below(x->list[i].path, e->path))
 			e->inner[e->ninner++] = &x->list[i];
-	return e->inner != NULL;
+	if (exports_file_text(x->conf, e->path, text))
+		e->file_text = strdup(text);
+	return e->inner != NULL && e->file_text != NULL;
 }
 
 /* Frees a list that was not finished; descriptors and conf stay. */
@@ -171,6 +167,7 @@ served_disown(struct served_exports *x)
 		if (x->list[i].mount != -1)
 			close(x->list[i].mount);
 		free(x->list[i].inner);
+		free(x->list[i].file_text);
 		free(x->list[i].own_path);
 	}
 	free(x->list);
@@ -211,6 +208,18 @@ served_find(const struct served_exports *x, uint16_t id)
 	struct served_export *e = find_id(x, id);
 
 	return e == NULL || e->root == -1 ? NULL : e;
+}
+
+bool
+served_check_tag(const struct served_export *e, const struct fh *fh,
+    const struct fh_subkey *key, struct fh_plain *plain, const char **text)
+{
+	*text = e->path;
+	if (fh_check_worker(fh, e->path, key, plain))
+		return true;
+	*text = e->file_text;
+	return e->file_text != NULL &&
+	    fh_check_worker(fh, e->file_text, key, plain);
 }
 
 struct served_export *

@@ -29,6 +29,7 @@ struct served_export {
 	size_t nshared; /* broker: so many of them share its filesystem */
 	char *own_path; /* submount: owns the memory of path */
 	const char *path; /* the tags of its handles cover it */
+	char *file_text; /* and those of its files this; NULL: path */
 	uint16_t id;
 	int root; /* O_PATH; -1: missing */
 	int mount; /* broker: not O_PATH, to open handles by */
@@ -77,6 +78,12 @@ void served_clear(struct served_exports *);
 
 /* Returns NULL if there is no such export or its root is missing. */
 struct served_export *served_find(const struct served_exports *, uint16_t id);
+/*
+ * Is the worker's tag of a handle right? Fills plain, and the text that its tags
+ * cover.
+ */
+bool served_check_tag(const struct served_export *, const struct fh *,
+    const struct fh_subkey *, struct fh_plain *, const char **text);
 /* Returns the inner export whose root is (dev, ino), or NULL. */
 struct served_export *served_find_inner(const struct served_export *, dev_t,
     ino_t);

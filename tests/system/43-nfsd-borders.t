@@ -151,11 +151,18 @@ reloaded() { # reloaded EXPORTS-TEXT
 mkdir -p "$T/outer/later" "$T/outer/later/sub" && chmod 777 "$T/outer/later" "$T/outer/later/sub"
 later=$(nfs lookup "$o" later)
 sub=$(nfs lookup "$later" sub)
-like "$(nfs -u 1000 create "$sub" before 644)" '^[0-9a-f]{64}$' 'the directory is served by the outer export'
+f=$(nfs -u 1000 create "$sub" before 644)
+like "$f" '^[0-9a-f]{64}$' 'the directory is served by the outer export'
+is "$(nfs mnt "$T/outer/later/sub/before")" "$f" 'MNT of a file gives the same handle'
 reloaded "$T/outer 127.0.0.1(rw,insecure)
 $T/outer/later 127.0.0.9(rw)"
 check 'LOOKUP of the new inner export is refused' wait_for 10 gets ACCES nfs lookup "$o" later
 outside 'below a new inner export' "$sub"
+like "$(nfs read "$f" 0 9)" '^(STALE|BADHANDLE)$' 'a file below it is not read'
+like "$(nfs -u 1000 write "$f" 0 x 2)" '^(STALE|BADHANDLE)$' 'a file below it is not written'
+like "$(nfs lookup "$o" new)" '^[0-9a-f]{64}$' 'files beside it are found'
+is "$(nfs mnt "$T/outer/new")" "$(nfs lookup "$o" new)" 'and have one handle by LOOKUP and MNT'
+is "$(nfs read "$(nfs lookup "$o" new)" 0 9)" '' 'and are read'
 outside 'the root of a new inner export' "$later"
 like "$(nfs -u 1000 create "$o" still 644)" '^[0-9a-f]{64}$' 'the outer export is served as before'
 mv "$T/outer/gone" "$T/outer/later/gone"

@@ -26,8 +26,8 @@
 #define TURN_CHANGES   1u
 #define TURN_QUESTIONS 2u /* a change that waits does not keep them waiting */
 
-bool
-door_must_defer(struct call_ctx *ctx)
+static bool
+defer(struct call_ctx *ctx)
 {
 	if (ctx->call->may_block)
 		return false;
@@ -35,10 +35,24 @@ door_must_defer(struct call_ctx *ctx)
 	return true;
 }
 
+/* What a call waited for in the event loop, before it is deferred, counts. */
+bool
+door_must_defer(struct call_ctx *ctx)
+{
+	uint64_t now_ns;
+
+	if (!defer(ctx))
+		return false;
+	now_ns = clock_ns();
+	door_note_latency(ctx->thread, now_ns, now_ns - ctx->call->started_ns);
+	return true;
+}
+
+/* A change is deferred first of all. */
 bool
 door_must_defer_change(struct call_ctx *ctx, bool sync)
 {
-	if (!door_must_defer(ctx))
+	if (!defer(ctx))
 		return false;
 	ctx->call->turn = sync ? 0 : TURN_CHANGES;
 	return true;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Disks of a case's own: filesystems in files, and what can happen to them."""
+import contextlib
 import fcntl
 import os
 import subprocess
@@ -42,6 +43,13 @@ class Disk:
         if os.path.ismount(self.where):
             self.unmount()
 
+    def freeze(self):
+        """From now on every change waits."""
+        subprocess.run(["fsfreeze", "-f", self.where], check=True)
+
+    def thaw(self):
+        subprocess.run(["fsfreeze", "-u", self.where], check=True)
+
     def limit(self, megabytes):
         """btrfs: a quota for all that is in it."""
         for words in (("quota", "enable", self.where),
@@ -61,10 +69,10 @@ class Disk:
 class Moody:
     """tests/system/slowfs.py below a directory."""
 
-    def __init__(self, where):
+    def __init__(self, where, *content):
         self.where, self.path = where, where + ".mood"
         self.process = subprocess.Popen(
-            [HERE + "/../system/slowfs.py", where, self.path])
+            [HERE + "/../system/slowfs.py", where, self.path, *content])
 
     def __enter__(self):
         if not eventually(lambda: os.path.ismount(self.where)):
@@ -84,3 +92,33 @@ class Moody:
         subprocess.run(["umount", "-l", self.where], check=False)
         self.process.terminate()
         self.process.wait()
+
+
+class SlowDisk:
+    """An ext4 whose disk can take 50 ms for each read: its image is a file of
+    Moody. fill: makes the content, from the path of its root; none of that is
+    in memory when the disk is there."""
+
+    def __init__(self, where, megabytes, fill):
+        self.disk = Disk(where, "ext4", megabytes, "-b", "1024")
+        with self.disk:
+            fill(where)
+        self.moody = where + ".moody"
+        os.mkdir(self.moody)
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self.stack as stack:
+            fuse = stack.enter_context(Moody(self.moody, self.disk.image))
+            self.mood = fuse.mood
+            where = self.disk.where
+            subprocess.run(
+                ["mount", "-o", "loop,noatime,inode_readahead_blks=0",
+                 self.moody + "/file", where], check=True)
+            stack.callback(subprocess.run, ["umount", where], check=True)
+            stack.callback(self.mood, "")
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()

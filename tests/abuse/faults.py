@@ -14,7 +14,8 @@ from harness import Failure
 class Trouble:
     """While it is open, system calls of a process and its threads fail.
 
-    what: as strace's -e inject, for example "fsync:error=EIO:when=1".
+    what: as strace's -e inject, for example "fsync:error=EIO:when=1", or
+    "fsync:delay_enter=50000" for calls that succeed 50 ms later.
     `hits` afterwards: how many did. In place of a call that fails the process
     makes one that its filter permits: strace's own choice, call -1, would be
     its end.
@@ -24,10 +25,12 @@ class Trouble:
         self.out = tempfile.NamedTemporaryFile("r")
         self.hits = 0
         name = what.partition(":")[0]
+        if ":error=" in what:
+            what += ":syscall=getpid"
         self.strace = subprocess.Popen(
             ["strace", "-f", "-o", self.out.name, "-e",
-             f"trace={name}", "-e", f"inject={what}:syscall=getpid", "-e",
-             "signal=none", "-p", str(pid)],
+             f"trace={name}", "-e", f"inject={what}", "-e", "signal=none", "-p",
+             str(pid)],
             stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -47,7 +50,8 @@ class Trouble:
             # before it has buried the others, for ever.
             self.strace.kill()
             self.strace.communicate()
-        self.hits = self.out.read().count("(INJECTED)")
+        self.hits = sum(line.endswith(("(INJECTED)\n", "(DELAYED)\n"))
+                        for line in self.out)
         self.out.close()
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A FUSE filesystem with moods: slowfs.py DIRECTORY MOOD
+"""A FUSE filesystem with moods: slowfs.py DIRECTORY MOOD [CONTENT]
 
 Implements the kernel's protocol itself. It has one file, "file", with the text
-"slow". While the file MOOD exists, its text chooses a fault:
+"slow", or with what is in the file CONTENT. While the file MOOD exists, its
+text chooses a fault:
 
     (nothing) or hang   every answer waits until MOOD is removed
     slow                every answer takes a moment
@@ -27,7 +28,7 @@ DIRECT_IO = 1
 FATTR_SIZE = 8
 SHORT = 3
 LONG_NAMES = [b"%03d" % n + b"n" * 997 for n in range(100)]
-SLOW_SECONDS = 0.1
+SLOW_SECONDS = 0.05
 text = bytearray(b"slow\n")
 
 
@@ -125,6 +126,9 @@ def mood_now(path):
 
 def main():
     where, path = sys.argv[1:3]
+    for content in sys.argv[3:]:
+        with open(content, "rb") as f:
+            text[:] = f.read()
     fd = os.open("/dev/fuse", os.O_RDWR)
     libc = ctypes.CDLL(None, use_errno=True)
     options = f"fd={fd},rootmode=40000,user_id=0,group_id=0,allow_other"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "door_call.h"
 #include "door_fixture.h"
 #include "tap.h"
@@ -120,6 +121,28 @@ noticing(void)
 	door_call_clear(&c);
 }
 
+/* A name that is not in memory waits for the disk, and then for the broker. */
+static void
+noticing_midway(void)
+{
+	const struct timespec nap = { .tv_nsec = 3000000 };
+	struct door_call c;
+	int i;
+
+	door_call_init(&c, "rw,no_root_squash");
+	(void)door_call_try(&c, 0);
+	c.call.may_block = false;
+	for (i = 0; i < 2; i++) {
+		c.call.started_ns = clock_ns();
+		door_watch(c.ctx.thread, c.call.started_ns);
+		(void)nanosleep(&nap, NULL);
+		(void)door_must_defer_question(&c.ctx);
+	}
+	ok(atomic_load(&c.ctx.thread->export->slow_until) > c.call.started_ns,
+	    "a call that slept before it was deferred makes its export slow");
+	door_call_clear(&c);
+}
+
 static void
 types(void)
 {
@@ -182,6 +205,7 @@ main(void)
 	clients();
 	deferring();
 	noticing();
+	noticing_midway();
 	types();
 	removal();
 	done_testing();

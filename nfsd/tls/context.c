@@ -100,6 +100,18 @@ no_passphrase(char *buf UNUSED, int size UNUSED, int rw UNUSED,
 	return 0;
 }
 
+/* OpenSSL reports the end of a file as an error: was it the end? */
+static bool
+at_end(void)
+{
+	unsigned long code = ERR_peek_last_error();
+	bool end = ERR_GET_LIB(code) == ERR_LIB_PEM &&
+	    ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+
+	ERR_clear_error();
+	return end;
+}
+
 static const char *
 use_certificate(struct tls_context *t, struct text *text)
 {
@@ -121,8 +133,7 @@ use_certificate(struct tls_context *t, struct text *text)
 		if (used != 1)
 			return tls_error("certificate chain: cannot be used");
 	}
-	ERR_clear_error(); /* the end of the file is an error to OpenSSL */
-	return NULL;
+	return at_end() ? NULL : "certificate: the file is damaged";
 }
 
 static const char *
@@ -162,8 +173,20 @@ use_authorities(struct tls_context *t, struct text *text)
 		if (n == -1)
 			return tls_error("client CA: cannot be used");
 	}
-	ERR_clear_error();
+	if (!at_end())
+		return "client CA: the file is damaged";
 	return n > 0 ? NULL : "client CA: no PEM certificate in the file";
+}
+
+/* A list of the authority above an authority is used if there is one. */
+static int
+forgive_no_list(int ok, X509_STORE_CTX *x)
+{
+	if (ok || X509_STORE_CTX_get_error(x) != X509_V_ERR_UNABLE_TO_GET_CRL ||
+	    X509_STORE_CTX_get_error_depth(x) == 0)
+		return ok;
+	X509_STORE_CTX_set_error(x, X509_V_OK);
+	return 1;
 }
 
 static const char *
@@ -184,8 +207,11 @@ use_revocations(struct tls_context *t, struct text *text)
 		if (n == -1)
 			return tls_error("CRL: cannot be used");
 	}
-	ERR_clear_error();
-	(void)X509_STORE_set_flags(t->store, X509_V_FLAG_CRL_CHECK);
+	if (!at_end())
+		return "CRL: the file is damaged";
+	(void)X509_STORE_set_flags(t->store,
+	    X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+	X509_STORE_set_verify_cb(t->store, forgive_no_list);
 	return n > 0 ? NULL : "CRL: none in PEM in the file";
 }
 
@@ -235,16 +261,23 @@ const char *
 tls_context_check(X509_STORE_CTX *x)
 {
 	X509_VERIFY_PARAM *p = X509_STORE_CTX_get0_param(x);
+	STACK_OF(X509) * chain;
+	int i;
 
 	(void)X509_VERIFY_PARAM_set_purpose(p, X509_PURPOSE_ANY);
 	X509_VERIFY_PARAM_set_depth(p, DEPTH_MAX);
 	if (X509_verify_cert(x) != 1)
 		return X509_verify_cert_error_string(
 		    X509_STORE_CTX_get_error(x));
-	if (usage_is_good(X509_STORE_CTX_get0_cert(x)))
-		return NULL;
-	X509_STORE_CTX_set_error(x, X509_V_ERR_INVALID_PURPOSE);
-	return "the certificate is not for clients (extendedKeyUsage)";
+	/* Of the client and of every authority below the one of the file. */
+	chain = X509_STORE_CTX_get0_chain(x);
+	for (i = 0; i == 0 || i + 1 < sk_X509_num(chain); i++) {
+		if (usage_is_good(sk_X509_value(chain, i)))
+			continue;
+		X509_STORE_CTX_set_error(x, X509_V_ERR_INVALID_PURPOSE);
+		return "the certificate is not for clients (extendedKeyUsage)";
+	}
+	return NULL;
 }
 
 const char *

@@ -173,7 +173,11 @@ static const struct ipc_row worker_rows[TLS_MESSAGES] = {
 static const struct ipc_table worker_table = { worker_rows,
 	nitems(worker_rows) };
 
-/* A worker that ends or breaks the rules loses all its connections. */
+/*
+ * A worker that ends loses all its connections. After any other error, such as a
+ * descriptor that could not be received, the role ends too: the parent starts
+ * another one and connects it.
+ */
 static void
 on_worker(evutil_socket_t fd, short what UNUSED, void *arg)
 {
@@ -184,7 +188,7 @@ on_worker(evutil_socket_t fd, short what UNUSED, void *arg)
 	if (r == 1 || (r == -1 && errno == EAGAIN))
 		return;
 	if (why != NULL)
-		log_warnx("worker: broke the rules: %s", why);
+		fatalx("worker: broke the rules: %s", why);
 	event_free(t->on_worker);
 	t->on_worker = NULL;
 	tls_server_connect(t->server, -1);

@@ -15,11 +15,14 @@
 
 #include <openssl/err.h>
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "nfsd/tls/session.h"
 
 #define TURNS	      8 /* then other sessions run */
 #define SHAKE_MAX     (128 * 1024) /* bytes of a handshake */
+#define READ_MAX      (256 * 1024) /* bytes of a client; then others run */
+#define UPDATES_MAX   64 /* KeyUpdates among them; each costs 10 us */
 #define SHORT	      4096 /* bytes moved at once when much is kept */
 #define CLOSE_SECONDS 10 /* for a client to read the last bytes */
 
@@ -89,8 +92,12 @@ bio_write(BIO *bio, const char *data, int len)
 	size_t n = len < 0 ? 0 : (size_t)len;
 
 	BIO_clear_retry_flags(bio);
+	/* Answers to KeyUpdates of a client that reads nothing. */
 	if (s->wire.buf != NULL)
-		return bytes_add(s, &s->wire, bytes, n) ? len : -1;
+		return n <= 2 * TLS_WIRE - s->wire.len &&
+			bytes_add(s, &s->wire, bytes, n) ?
+		    len :
+		    -1;
 	if (n > sizeof(server->wire) - server->wire_len)
 		return -1; /* more than one turn can make */
 	memcpy(server->wire + server->wire_len, bytes, n);
@@ -103,16 +110,24 @@ static int
 bio_read(BIO *bio, char *data, int len)
 {
 	struct tls_session *s = BIO_get_data(bio);
+	size_t *budget = &s->server->budget;
 	ssize_t n;
 
 	BIO_clear_retry_flags(bio);
-	if (len <= 0 || (s->state == TLS_SHAKING && s->shaken > SHAKE_MAX))
+	if (len <= 0 || s->updates > UPDATES_MAX ||
+	    (s->state == TLS_SHAKING && s->shaken > SHAKE_MAX))
 		return -1;
+	if (s->state != TLS_SHAKING && *budget == 0) {
+		BIO_set_retry_read(bio);
+		return -1;
+	}
 	n = recv(s->net, data, (size_t)len, MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
-	if (n > 0)
+	if (n > 0) {
 		s->shaken += (size_t)n;
+		*budget -= (size_t)n < *budget ? (size_t)n : *budget;
+	}
 	return (int)n;
 }
 
@@ -249,8 +264,12 @@ static bool
 run_closing(struct tls_session *s)
 {
 	const struct timeval patience = { .tv_sec = CLOSE_SECONDS };
+	uint64_t now = clock_coarse_ms();
 
-	if (!bytes_send(s, &s->wire, s->net) || s->wire.buf == NULL)
+	if (s->close_by == 0)
+		s->close_by = now + CLOSE_SECONDS * 1000;
+	if (now > s->close_by || !bytes_send(s, &s->wire, s->net) ||
+	    s->wire.buf == NULL)
 		return false;
 	(void)event_del(&s->net_in);
 	(void)event_del(&s->pair_in);
@@ -264,6 +283,8 @@ tls_relay_run(struct tls_session *s)
 	bool moved = true;
 	int turn;
 
+	s->server->budget = READ_MAX;
+	s->updates = 0;
 	for (turn = 0; turn < TURNS && moved && s->state == TLS_RELAYED;
 	     turn++) {
 		moved = false;
@@ -274,7 +295,7 @@ tls_relay_run(struct tls_session *s)
 		return run_closing(s);
 	pass_half_close(s);
 	/* Other sessions first; then it goes on without an event. */
-	if (moved)
+	if (moved || s->server->budget == 0)
 		event_active(&s->net_in, EV_READ, 1);
 	return want(&s->net_in, s->plain.buf == NULL && !s->half_closed) &&
 	    want(&s->pair_out, s->plain.buf != NULL) &&

@@ -190,6 +190,21 @@ begin_kernel(struct tls_session *s)
 		session_free(s);
 }
 
+/* The files have changed since it began: they judge the certificate too. */
+static bool
+is_refused_now(struct tls_session *s)
+{
+	const char *why = NULL;
+
+	if (s->cert != NULL &&
+	    SSL_get_SSL_CTX(s->ssl) != s->server->context.ctx)
+		why =
+		    tls_context_verify(&s->server->context, s->cert, s->chain);
+	if (why != NULL)
+		session_fail(s, TLS_BAD_CERTIFICATE, why);
+	return why != NULL;
+}
+
 static void
 on_handshake(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -213,6 +228,8 @@ on_handshake(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	else
 		(void)event_del(&s->net_out);
 	if (error == SSL_ERROR_WANT_READ)
+		return;
+	if (is_refused_now(s))
 		return;
 	if (s->server->kernel)
 		begin_kernel(s);
@@ -244,6 +261,17 @@ on_secret(const SSL *ssl, const char *line)
 
 	if (s->secrets != NULL)
 		tls_secrets_note(s->secrets, line);
+}
+
+static void
+on_tls_message(int sent, int version UNUSED, int type, const void *data,
+    size_t len, SSL *ssl, void *arg UNUSED)
+{
+	struct tls_session *s = SSL_get_app_data(ssl);
+
+	if (!sent && type == SSL3_RT_HANDSHAKE && len > 0 &&
+	    *(const unsigned char *)data == SSL3_MT_KEY_UPDATE && s != NULL)
+		s->updates++;
 }
 
 static bool
@@ -342,6 +370,7 @@ tls_server_use(struct tls_server *server, struct tls_context *context)
 	if (server->context.store != NULL)
 		SSL_CTX_set_cert_verify_callback(server->context.ctx, on_verify,
 		    NULL);
+	SSL_CTX_set_msg_callback(server->context.ctx, on_tls_message);
 	if (server->kernel) {
 		/* tls_kernel_works() has tried this cipher and no other. */
 		(void)SSL_CTX_set_ciphersuites(server->context.ctx,

@@ -52,6 +52,8 @@ struct tls_session {
 	struct tls_bytes wire; /* for the client, encrypted */
 	struct tls_bytes plain; /* for the worker */
 	size_t shaken; /* bytes of the handshake that were read */
+	unsigned int updates; /* KeyUpdates of the client in this run */
+	uint64_t close_by; /* ms: TLS_CLOSING ends; 0: not begun */
 	bool half_closed; /* the client has sent close_notify */
 	X509 *cert; /* of the client; NULL: none */
 	STACK_OF(X509) * chain;
@@ -68,6 +70,7 @@ struct tls_server {
 	int channel; /* to the worker, blocking; -1: none */
 	LIST_HEAD(tls_session_list, tls_session) ids[TLS_SESSION_IDS];
 	struct tls_session_list all;
+	size_t budget; /* bytes that the session that runs may still read */
 	size_t kept; /* sum of wire and plain of all */
 	uint8_t plain[TLS_PLAIN];
 	uint8_t wire[TLS_WIRE];

@@ -154,16 +154,20 @@ is_too_often(struct worker_tls *t, const struct addr *from)
 	return ++r->count > t->limits->per_second;
 }
 
+/* An IPv6 client has as many addresses as it likes: its /64 counts. */
 static const char *
 over_limit(struct worker_tls *t, const struct addr *from)
 {
+	struct addr client = addr_client(from), other;
 	const struct worker_tls_wait *w;
 	unsigned int n = 0;
 
-	if (is_too_often(t, from))
+	if (is_too_often(t, &client))
 		return "too many of one host (-o tls-handshakes-per-second)";
-	TAILQ_FOREACH (w, &t->waiting, entry)
-		n += addr_same_host(&w->peer.from, from);
+	TAILQ_FOREACH (w, &t->waiting, entry) {
+		other = addr_client(&w->peer.from);
+		n += addr_same_host(&other, &client);
+	}
 	if (n >= t->limits->per_host)
 		return "too many of one host (-o tls-handshakes-per-host)";
 	return NULL;
@@ -263,6 +267,14 @@ is_text(const char *text, size_t size)
 	return memchr(text, '\0', size) != NULL;
 }
 
+/* It is logged as it is. */
+static bool
+is_serial(const char *text, size_t size)
+{
+	return is_text(text, size) &&
+	    text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
 /* Are there nnames names, each with its end? */
 static bool
 has_names(const struct peer_identity *id)
@@ -289,7 +301,7 @@ worker_tls_judge(const struct worker_tls *t, const struct tls_verdict *v,
 	    nfds != (v->failure == TLS_DONE && !t->limits->kernel))
 		return "a verdict that cannot be";
 	if (!is_text(v->why, sizeof(v->why)) ||
-	    !is_text(in->serial, sizeof(in->serial)) ||
+	    !is_serial(in->serial, sizeof(in->serial)) ||
 	    !is_text(in->subject, sizeof(in->subject)) ||
 	    !is_text(in->issuer, sizeof(in->issuer)) ||
 	    !is_text(in->user, sizeof(in->user)) || !has_names(in) ||
@@ -349,10 +361,13 @@ on_verdict(void *arg, struct ipc_message *m)
 		return;
 	}
 	if (log_verbose() > 0) {
-		char from[ADDR_STRLEN];
+		char from[ADDR_STRLEN], subject[PEER_TEXT * 2];
 
 		log_debug("%s: TLS, %s", addr_print(&w->peer.from, from),
-		    id->security == PEER_MTLS ? id->subject : "no certificate");
+		    id->security != PEER_MTLS ?
+			"no certificate" :
+			log_text(subject, sizeof(subject), id->subject,
+			    strlen(id->subject)));
 	}
 	stop_waiting(t, w);
 	t->sessions++;

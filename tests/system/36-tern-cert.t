@@ -81,6 +81,12 @@ is $? 0 'client: a new one of the same name'
 cert revoke laptop >/dev/null
 is "$(find "$d/clients" -name 'laptop.revoked-*.key' | wc -l)" 2 'revoke: no key replaces another'
 
+cert client moved >/dev/null
+rm "$d/clients/moved.key"
+cp "$d/clients/moved.pem" "$T/moved.pem"
+like "$(cert revoke moved)" '^revoked 1 certificate' 'revoke: also if the key is on the client alone'
+check_not 'it is refused' verify "$T/moved.pem"
+
 # Several at once must not share a serial number.
 for i in 1 2 3 4; do
 	cert client "host$i" >/dev/null &

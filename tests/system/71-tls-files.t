@@ -23,6 +23,8 @@ ca_server server IP:127.0.0.1
 ca_server second IP:127.0.0.1
 ca_server third IP:127.0.0.1
 ca_client laptop.example.org
+ca_client late.example.org
+ca_client done.example.org
 ca_client other.example.org
 mkdir -p "$T/export" "$T/tls"
 chmod 1777 "$T/export"
@@ -34,7 +36,7 @@ use server
 cp "$T/ca/ca.pem" "$T/ca/crl.pem" "$T/tls"
 tern_start "$T/export *(rw,insecure)" -w 2 -o "tls-cert=$T/tls/server.pem" \
     -o "tls-key=$T/tls/server.key" -o "tls-ca=$T/tls/ca.pem" \
-    -o "tls-crl=$T/tls/crl.pem" -o tls-handshakes-per-host=4 -o tls-seconds=2 \
+    -o "tls-crl=$T/tls/crl.pem" -o tls-handshakes-per-host=4 -o tls-seconds=8 \
     -o tls-handshakes=8
 first=$(serial_of "$T/ca/server.pem")
 check "the certificate is served" serves "$first"
@@ -86,6 +88,17 @@ check "a revoked client loses its connection, others go on" wait $waiting
 check "and the log says so" log_says '127.0.0.1:[0-9]+: TLS connection ended: certificate revoked: certificate of CN=laptop.example.org, serial'
 calls works >/dev/null
 ok $((!$?)) "it gets no other"
+
+# A handshake that is under way is judged by the new files as well.
+calls late >"$T/late" &
+waiting=$!
+wait_for 20 grep -q open "$T/late" || diag "no connection"
+ca_revoke late.example.org
+ca_revoke done.example.org
+cp "$T/ca/crl.pem" "$T/tls"
+kill -HUP "${pid[nfsd]}"
+check "a handshake that began before the revocation leads nowhere" wait $waiting
+check "and the log says so" log_says 'TLS handshake failed: certificate revoked: certificate of CN=late.example.org'
 
 # Limits: nine of one host wait, others are not kept from a handshake.
 check "silent clients are bounded, and others served" calls crowd

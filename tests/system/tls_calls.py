@@ -3,7 +3,7 @@
 """Calls inside and around TLS, for 70-tls.t.
 
     tls_calls.py DIRECTORY all | works | off | killed PID | serial | revoked |
-                 crowd | kernel
+                 late | crowd | kernel
 
 DIRECTORY has ca/ and export/. all prints a status and what was tried, one line
 for each.
@@ -173,6 +173,26 @@ def revoked():
         return c.is_closed(60) and null(other) and null(none)
 
 
+def late():
+    """A handshake that began before its certificate was revoked."""
+    c, _ = tls.ask()
+    half = tls.Secure(c.sock, cert("late.example.org"))
+    try:
+        half.tls.do_handshake()
+    except ssl.SSLWantReadError:
+        half.flush()
+    half.fill()
+    with tls.connect(cert("done.example.org")) as done:
+        print("open", flush=True)
+        if not done.is_closed(60):
+            return False
+    try:
+        half.handshake()
+        return not null(half)
+    except (rpc.Closed, ssl.SSLError):
+        return True
+
+
 def crowd():
     """Clients that ask for TLS and then send nothing."""
     silent = [tls.ask(source=("127.0.0.9", 0))[0] for _ in range(9)]
@@ -207,7 +227,7 @@ def print_all():
 
 
 WORDS = {"all": print_all, "works": works, "off": off, "killed": killed,
-         "serial": serial, "revoked": revoked, "crowd": crowd,
+         "serial": serial, "revoked": revoked, "late": late, "crowd": crowd,
          "kernel": kernel}
 
 

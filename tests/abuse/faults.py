@@ -50,8 +50,8 @@ class Trouble:
             # before it has buried the others, for ever.
             self.strace.kill()
             self.strace.communicate()
-        self.hits = sum(line.endswith(("(INJECTED)\n", "(DELAYED)\n"))
-                        for line in self.out)
+        out = self.out.read()
+        self.hits = out.count("(INJECTED)") + out.count("(DELAYED)")
         self.out.close()
 
 

@@ -24,6 +24,8 @@ class Session:
         self.server = server
         self.cold = cold
         self.tag = f"s{Session.number}"
+        # No two sessions have the same, so that every role must set them.
+        self.groups = 1100, 1100 + Session.number
         self.path = f"{server.dir}/rw/{self.tag}"
         self.answers = {}  # status by step
         self.again = False  # the last step was asked a second time
@@ -58,7 +60,7 @@ class Session:
         self.transport = None
 
     def v3(self, step, method, *args, uid=1001, **more):
-        groups = () if uid == 1001 else (1100, 1101)
+        groups = () if uid == 1001 else self.groups
         return self.ask(step, lambda t: getattr(
             Nfs3(t, uid, uid, groups), method)(*args, **more))
 

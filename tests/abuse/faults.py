@@ -25,7 +25,7 @@ class Trouble:
         self.out = tempfile.NamedTemporaryFile("r")
         self.hits = 0
         name = what.partition(":")[0]
-        if ":error=" in what:
+        if ":delay_" not in what:
             what += ":syscall=getpid"
         self.strace = subprocess.Popen(
             ["strace", "-f", "-o", self.out.name, "-e",

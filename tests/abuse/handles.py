@@ -25,7 +25,7 @@ def lengths(w):
     c.close()
 
 
-@case(47, "random handles are BADHANDLE, and cheap")
+@case(47, "random handles are refused, and cheap")
 def random_handles(w):
     c = w.nfs3()
     count = 1000000 if w.long else 5000
@@ -33,7 +33,8 @@ def random_handles(w):
     for reply in c.transport.pipeline(
             c.message("GETATTR", opaque(os.urandom(32)))
             for _ in range(count)):
-        w.equal(reply.status(), BADHANDLE, "status")
+        # One whose number is that of an export for others is refused first.
+        w.true(reply.status() in (BADHANDLE, ACCES), "refused")
     each = (w.cpu() - started) / count
     c.close()
     w.true(each < 2e-5, f"{each * 1e6:.1f} us of CPU each")

@@ -49,7 +49,7 @@ is "$(mnt "$s/x/mounted/in")" 00000002 'a filesystem mounted inside is hidden'
 is "$(mnt "$T/secret")" 0000000d 'a path that is not exported is refused'
 is "$(mnt "$s")" 0000000d 'the directory above an export is refused'
 like "$(cat "$T/mountd.log")" \
-    "refused MNT $s/x/closed/in from 127.0.0.1:[0-9]+: mountd's user cannot reach it" \
+    "refused MNT $s/x/closed/in from 127.0.0.1:[0-9]+: the caller may not search a directory above it" \
     'the log names the obstacle'
 unlike "$(cat "$T/mountd.log")" "$(printf '\033')" 'no escape sequence in the log'
 like "$(cat "$T/mountd.log")" 'refused MNT /a.*%n%s' 'the log has the path, escaped'

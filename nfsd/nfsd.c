@@ -112,7 +112,7 @@ name_tls(struct nfsd *n)
 	if (n->tls_domain != NULL &&
 	    strlcpy(n->setup.tls_domain, n->tls_domain,
 		sizeof(n->setup.tls_domain)) >= sizeof(n->setup.tls_domain))
-		fatalx("-o tls-domain=%s: too long", n->tls_domain);
+		fatal_config("-o tls-domain=%s: too long", n->tls_domain);
 	if (n->tls == NFSD_TLS_OFF) {
 		n->tls_cert = n->tls_key = n->tls_ca = n->tls_crl = NULL;
 		return;
@@ -123,13 +123,15 @@ name_tls(struct nfsd *n)
 		n->tls_key = key;
 	}
 	if ((n->tls_cert == NULL) != (n->tls_key == NULL))
-		fatalx("-o tls-cert and -o tls-key: one without the other");
+		fatal_config(
+		    "-o tls-cert and -o tls-key: one without the other");
 	if (n->tls_cert == NULL && (n->tls_ca != NULL || n->tls_crl != NULL))
-		fatalx("-o tls-ca and -o tls-crl: useless without -o tls-cert "
-		       "and -o tls-key");
+		fatal_config(
+		    "-o tls-ca and -o tls-crl: useless without -o tls-cert "
+		    "and -o tls-key");
 	if (n->tls_cert == NULL && n->tls == NFSD_TLS_KERNEL)
-		fatalx("-o tls=kernel: useless without -o tls-cert and "
-		       "-o tls-key");
+		fatal_config("-o tls=kernel: useless without -o tls-cert and "
+			     "-o tls-key");
 }
 
 static void

@@ -264,7 +264,7 @@ static void
 tell_mistake(struct parent_tls *t, bool has_old, const char *why)
 {
 	if (!t->serving)
-		fatalx("tls: %s", why);
+		fatal_config("tls: %s", why);
 	if (strcmp(t->told, why) == 0)
 		return;
 	(void)strlcpy(t->told, why, sizeof(t->told));
@@ -318,10 +318,11 @@ find_user(struct parent_tls *t)
 	if (t->n->d.rootless)
 		return;
 	if (pw == NULL || pw->pw_uid == 0)
-		fatalx("user \"" TLS_USER "\" does not exist: run "
-		       "\"systemd-sysusers tern.conf\" or \"useradd --system "
-		       "--no-create-home --shell /usr/sbin/nologin " TLS_USER
-		       "\"");
+		fatal_config(
+		    "user \"" TLS_USER "\" does not exist: run "
+		    "\"systemd-sysusers tern.conf\" or \"useradd --system "
+		    "--no-create-home --shell /usr/sbin/nologin " TLS_USER
+		    "\"");
 	t->uid = pw->pw_uid;
 	t->gid = pw->pw_gid;
 }
@@ -338,8 +339,9 @@ parent_tls_prepare(struct parent_tls *t, struct nfsd *n)
 	find_user(t);
 	*kernel = n->tls != NFSD_TLS_RELAY && tls_kernel_works();
 	if (n->tls == NFSD_TLS_KERNEL && !*kernel)
-		fatalx("-o tls=kernel: this kernel has no TLS: modprobe tls "
-		       "(%s)",
+		fatal_config(
+		    "-o tls=kernel: this kernel has no TLS: modprobe tls "
+		    "(%s)",
 		    strerror(errno));
 	if (*kernel)
 		log_info("tls: the kernel encrypts and decrypts");

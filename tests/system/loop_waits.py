@@ -130,9 +130,12 @@ def frozen(c, good, bad, path):
 def broker_of(nfsd):
     """The pid of nfsd's broker."""
     for pid in process.descendants(nfsd):
-        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
-            if "broker" in f.read():
-                return pid
+        try:
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
+                if "broker" in f.read():
+                    return pid
+        except OSError:
+            continue  # it has ended meanwhile
     raise LookupError("no broker")
 
 

@@ -94,7 +94,9 @@ must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (ctx->call->may_block)
 		return false;
 	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0)
-		return door_must_defer_change(ctx, waits_for_disk(want, obj));
+		return door_must_defer_change(ctx,
+		    waits_for_disk(want, obj) ||
+			door_must_defer_export(ctx, obj->export));
 	return door_must_defer_export(ctx, obj->export) ||
 	    (obj->entry == NULL && !fh_is_kernel(fh) && door_must_defer(ctx));
 }

@@ -33,8 +33,12 @@ const struct guess_allowance guess_allowances[GUESS_KINDS] = {
 
 struct guesses {
 	pthread_mutex_t lock;
-	struct meter *clients[GUESS_KINDS];
-	struct bucket all[GUESS_KINDS];
+	/*
+	 * For datagrams and for streams: the sender of a datagram can be forged,
+	 * and must not use up what a stream may send.
+	 */
+	struct meter *clients[2][GUESS_KINDS];
+	struct bucket all[2][GUESS_KINDS];
 	struct hash_key secret;
 	uint64_t right[GUESS_RIGHT]; /* hashes of handles */
 };
@@ -48,8 +52,10 @@ guesses_new(void)
 	if (g == NULL)
 		fatal("door: guesses");
 	pthread_mutex_init(&g->lock, NULL);
-	for (i = FH_KERNEL; i < GUESS_KINDS; i++)
-		g->clients[i] = meter_new(&guess_allowances[i].client);
+	for (i = FH_KERNEL; i < GUESS_KINDS; i++) {
+		g->clients[0][i] = meter_new(&guess_allowances[i].client);
+		g->clients[1][i] = meter_new(&guess_allowances[i].client);
+	}
 	hash_key_random(&g->secret);
 	return g;
 }
@@ -59,8 +65,10 @@ guesses_free(struct guesses *g)
 {
 	size_t i;
 
-	for (i = 0; i < GUESS_KINDS; i++)
-		meter_free(g->clients[i]);
+	for (i = 0; i < GUESS_KINDS; i++) {
+		meter_free(g->clients[0][i]);
+		meter_free(g->clients[1][i]);
+	}
 	pthread_mutex_destroy(&g->lock);
 	free(g);
 }
@@ -69,10 +77,24 @@ guesses_free(struct guesses *g)
 static bool
 take(struct guesses *g, const struct rpc_peer *peer, enum fh_kind kind)
 {
+	struct meter *client = g->clients[peer->kind == RPC_UDP][kind];
+	struct bucket *all = &g->all[peer->kind == RPC_UDP][kind];
 	uint64_t now = clock_coarse_ms();
 
-	return meter_take(g->clients[kind], &peer->from, 1, now) &&
-	    bucket_take(&g->all[kind], &guess_allowances[kind].all, 1, now);
+	if (!meter_take(client, &peer->from, 1, now))
+		return false;
+	if (bucket_take(all, &guess_allowances[kind].all, 1, now))
+		return true;
+	meter_give(client, &peer->from, 1); /* others used it up */
+	return false;
+}
+
+/* The handle was right: nothing was guessed. The lock is held. */
+static void
+give(struct guesses *g, const struct rpc_peer *peer, enum fh_kind kind)
+{
+	meter_give(g->clients[peer->kind == RPC_UDP][kind], &peer->from, 1);
+	bucket_give(&g->all[peer->kind == RPC_UDP][kind], 1);
 }
 
 static void
@@ -121,8 +143,7 @@ check_short(struct call_ctx *ctx, const struct served_export *e,
 	}
 	if (!is_right(ctx, e, fh))
 		return false;
-	meter_give(g->clients[kind], &peer->from, 1);
-	bucket_give(&g->all[kind], 1);
+	give(g, peer, kind);
 	*known = sum;
 	return true;
 }

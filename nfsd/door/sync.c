@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
 #include "nfsd/door/sync.h"
@@ -52,13 +53,28 @@ sync_object(struct call_ctx *ctx, const struct door_obj *obj)
 	return error;
 }
 
-/* Earlier unstable writes may be lost as well. */
+/* Did the broker not get as far as the disk? */
+static bool
+is_of_broker(int error)
+{
+	static const int errors[] = { EPIPE, EAGAIN, ESTALE, EROFS, EMFILE,
+		ENFILE, BROKER_FORGED };
+	size_t i;
+
+	for (i = 0; i < nitems(errors); i++)
+		if (errors[i] == error)
+			return true;
+	return false;
+}
+
+/* If the disk failed, earlier unstable writes may be lost as well. */
 static enum nfsstat
 synced(const struct call_ctx *ctx, int error)
 {
 	if (error == 0)
 		return NFS_OK;
-	door_writeback_failed(ctx);
+	if (!is_of_broker(error))
+		door_writeback_failed(ctx);
 	return NFSERR_IO;
 }
 

@@ -181,6 +181,14 @@ reopen(struct call_ctx *ctx, const struct nfs_setattr *a, struct door_obj *obj)
 	return NFS_OK;
 }
 
+/* A call that sets nothing needs no right, so it must cause no work of a disk. */
+static bool
+sets_anything(const struct nfs_sattr *s)
+{
+	return s->set_mode || s->set_uid || s->set_gid || s->set_size ||
+	    s->set_atime != NFS_KEEP_TIME || s->set_mtime != NFS_KEEP_TIME;
+}
+
 void
 op_setattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
@@ -200,7 +208,7 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	if (res->status == NFS_OK)
 		res->status = change(ctx, &obj, &a->sattr);
 	ops_wcc_after(&res->wcc, &obj);
-	if (res->status == NFS_OK)
+	if (res->status == NFS_OK && sets_anything(&a->sattr))
 		res->status = door_sync(ctx, &obj);
 	door_close(&obj);
 }

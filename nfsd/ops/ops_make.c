@@ -141,7 +141,7 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 	status = set_new(ctx, fd, a);
 	if (status != NFS_OK) {
 		close(fd);
-		(void)unlinkat(dir->fd, name, 0);
+		ctx->changed = unlinkat(dir->fd, name, 0) == -1;
 		return status;
 	}
 	if (syncs_apart(dir, a))

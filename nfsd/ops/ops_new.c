@@ -18,7 +18,8 @@
 #include "nfsd/door/identity.h"
 #include "nfsd/ops/ops_set.h"
 
-#define COARSE_S 2 /* step of the coarsest times of files */
+#define COARSE_S  2 /* step of the coarsest times of files */
+#define COARSE_NS 10000000
 
 bool
 ops_needs_more(const struct nfs_sattr *s)
@@ -27,14 +28,21 @@ ops_needs_more(const struct nfs_sattr *s)
 	    s->set_uid || s->set_gid || ops_is_setid(s);
 }
 
-/* Is a time of a file at or after started? Times may be of whole seconds. */
+/*
+ * Is a time of a file at or after started? Times may be of whole seconds, or of
+ * parts of one (exFAT: 10 ms).
+ */
 static bool
 is_since(const struct statx_timestamp *t, const struct timespec *started)
 {
+	long least = started->tv_nsec;
+
 	if (t->tv_nsec == 0)
 		return t->tv_sec + COARSE_S >= started->tv_sec;
+	if (t->tv_nsec % 100 == 0)
+		least -= least % COARSE_NS;
 	return t->tv_sec > started->tv_sec ||
-	    (t->tv_sec == started->tv_sec && t->tv_nsec >= started->tv_nsec);
+	    (t->tv_sec == started->tv_sec && (long)t->tv_nsec >= least);
 }
 
 /*

@@ -94,6 +94,7 @@ check 'the log names it' logged '127.0.0.1:[0-9]+: TLS handshake failed: .*revok
 check 'nfsd stops' stop nfsd
 exports "$T/open 127.0.0.1(rw,insecure)"
 start nfsd -p 2049 -w 1 "${tls[@]}" || bail 'nfsd did not start'
+wait_for 10 registered 100003 3 tcp # it reads signals now
 exports "$T/open 127.0.0.1(rw,insecure,xprtsec=mtls)"
 kill -HUP "${pid[nfsd]}"
 check 'a reload: the line is named' logged 'exports:1:.*xprtsec=mtls, but nfsd has no certificates to verify clients by'

@@ -107,7 +107,7 @@ struct call_ctx {
 	const struct mount_path *mnt; /* set by MNT, for the log */
 	bool is_new; /* MNT: it was not in the mount list */
 	bool evicted; /* MNT: an older entry was evicted */
-	char why[256]; /* the reason, for the log */
+	char why[512]; /* the reason, for the log */
 	uint64_t why_key; /* identifies the reason */
 };
 

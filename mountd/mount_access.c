@@ -47,31 +47,35 @@ static void
 refuse_client(struct mount_verdict *v, enum export_names names)
 {
 	const struct export *e = v->at.export;
-	char text[256] = "";
+	const struct export_client *c, *last = NULL;
+	char text[512] = "", where[EXPORTS_WHERE];
 	size_t i, n = 0, len = 0;
-	int last = -1, added;
+	int added;
 
 	for (i = 0; i < e->nclients; i++) {
 		if (e->clients[i].options.names != names ||
 		    ++n > CLIENTS_SHOWN || len >= sizeof(text))
 			continue;
-		if (e->clients[i].line == last)
+		c = &e->clients[i];
+		if (last != NULL && c->line == last->line &&
+		    c->source == last->source)
 			added = snprintf(text + len, sizeof(text) - len, ", %s",
-			    e->clients[i].text);
+			    c->text);
 		else
 			added = snprintf(text + len, sizeof(text) - len,
-			    "%sline %d allows %s", len > 0 ? ", " : "",
-			    e->clients[i].line, e->clients[i].text);
-		last = e->clients[i].line;
+			    "%s%s allows %s", len > 0 ? ", " : "",
+			    exports_where(c->source, c->line, where), c->text);
+		last = c;
 		len += added > 0 ? (size_t)added : 0;
 	}
 	if (n > CLIENTS_SHOWN)
-		decide(v, OTHER_CLIENTS, "%.200s and %zu more", text,
+		decide(v, OTHER_CLIENTS, "%.400s and %zu more", text,
 		    n - CLIENTS_SHOWN);
 	else if (n > 0)
 		decide(v, OTHER_CLIENTS, "%s", text);
 	else
-		decide(v, OTHER_CLIENTS, "line %d allows no client%s", e->line,
+		decide(v, OTHER_CLIENTS, "%s allows no client%s",
+		    exports_where(e->source, e->line, where),
 		    names == NAMES_UTF16LE ?
 			" with names in UTF-16 (add \"names=utf16le\")" :
 			"");
@@ -83,19 +87,21 @@ is_by_certificate(struct mount_verdict *v, enum export_names names)
 {
 	const struct export_client *c =
 	    exports_client_cert(v->at.export, names);
+	char where[EXPORTS_WHERE];
 
 	if (c == NULL)
 		return false;
+	(void)exports_where(c->source, c->line, where);
 	if (*v->at.below == '\0')
 		decide(v, BY_CERTIFICATE,
-		    "line %d allows %.150s: the root's handle, by which nfsd "
-		    "does nothing without the certificate",
-		    c->line, c->text);
+		    "%s allows %.150s: the root's handle, by which nfsd does "
+		    "nothing without the certificate",
+		    where, c->text);
 	else
 		decide(v, BELOW_CERTIFICATE,
-		    "line %d allows %.150s: only the root of the export can be "
+		    "%s allows %.150s: only the root of the export can be "
 		    "mounted, since mountd sees no certificate",
-		    c->line, c->text);
+		    where, c->text);
 	return true;
 }
 
@@ -105,14 +111,15 @@ refuse_host(struct mount_verdict *v, enum export_names names,
     const struct addr *host, const struct peer_identity *id)
 {
 	const struct export_client *other;
+	char where[EXPORTS_WHERE];
 
 	if (id == NULL && is_by_certificate(v, names))
 		return;
 	other = exports_client(v->at.export, host, id,
 	    names == NAMES_BYTES ? NAMES_UTF16LE : NAMES_BYTES);
 	if (other != NULL)
-		decide(v, OTHER_DIALECT, "line %d is for clients %s",
-		    other->line,
+		decide(v, OTHER_DIALECT, "%s is for clients %s",
+		    exports_where(other->source, other->line, where),
 		    names == NAMES_BYTES ?
 			"whose names are UTF-16 (names=utf16le)" :
 			"whose names are bytes (add "
@@ -126,6 +133,8 @@ mount_access(struct mount_verdict *v, const struct exports *ex,
     const char *path, enum export_names names, const struct addr *host,
     const struct peer_identity *id)
 {
+	char where[EXPORTS_WHERE];
+
 	memset(v, 0, sizeof(*v));
 	v->at = exports_place(ex, path, host, id, names);
 	if (v->at.export == NULL) {
@@ -141,6 +150,7 @@ mount_access(struct mount_verdict *v, const struct exports *ex,
 		    "port %u is not below 1024 (add \"insecure\")", host->port);
 		return;
 	}
-	decide(v, GRANTED, "line %d allows %s", v->at.client->line,
+	decide(v, GRANTED, "%s allows %s",
+	    exports_where(v->at.client->source, v->at.client->line, where),
 	    v->at.client->text);
 }

@@ -13,7 +13,7 @@
 struct mount_verdict {
 	enum mountstat status; /* MNT_OK or MNTERR_ACCES */
 	struct exports_place at;
-	char why[256]; /* "line 3 allows 192.168.1.0/24" */
+	char why[512]; /* "line 3 allows 192.168.1.0/24" */
 	uint64_t key; /* identifies the reason, for any port */
 };
 

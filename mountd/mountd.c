@@ -20,7 +20,7 @@ static const struct role_row roles[] = {
 
 /* clang-format off */
 static const struct daemon_option options[] = {
-	{ 'x', "explain", "addr[:port]", "with -n: what this client may mount, and why", OPT_TEXT(struct mountd, explain, 0) },
+	{ 'x', "explain", "host|addr[:port]", "with -n: what this client may mount, and why", OPT_TEXT(struct mountd, explain, 0) },
 };
 
 static const struct daemon_option settings[] = {

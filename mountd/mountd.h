@@ -45,10 +45,11 @@ struct mountd_setup {
 	struct rpc_limits limits;
 };
 
-/* Sent before the list of exports, for each root that can be served. */
+/* Sent before the list of exports, for each of them. */
 struct mountd_handles {
 	uint32_t index; /* of the export in the list */
-	bool served; /* false: the root is absent or has no handles */
+	bool served; /* false: the root is absent */
+	bool waits; /* absent until its filesystem is back */
 	bool slow; /* its filesystem may wait for another machine or process */
 	bool sealed[2]; /* by enum export_names */
 	struct fh fh[2];
@@ -74,11 +75,17 @@ struct mountd {
 	struct mountd_setup setup;
 };
 
+/* Fills in what mountd brings to the exports. */
+struct config;
+void mountd_configure(struct config *, const struct mountd *);
 /* The role "worker". */
 int mountd_worker(struct role *);
 /* Serves until it is told to stop. Returns the exit status. */
 int mountd_parent(struct mountd *);
-/* Checks the configuration (-n), explains it (-x). Returns the exit status. */
-int mountd_check(const struct mountd *);
+/*
+ * Checks the configuration (-n), explains it (-x), prints it (-v). Returns the
+ * exit status.
+ */
+int mountd_check(struct mountd *);
 
 #endif

@@ -14,20 +14,21 @@ stats_add(_Atomic uint64_t *counter, uint64_t n)
 	    memory_order_relaxed);
 }
 
-static unsigned int
-bucket(uint64_t ns)
+unsigned int
+stats_bucket(uint64_t ns)
 {
 	uint64_t us = ns / 1000;
-	unsigned int i = 0;
+	unsigned int bits;
 
-	while (i < STATS_BUCKETS - 1 && us > (UINT64_C(1) << i))
-		i++;
-	return i;
+	if (us <= 1)
+		return 0;
+	bits = 64 - (unsigned int)__builtin_clzll(us - 1);
+	return bits < STATS_BUCKETS - 1 ? bits : STATS_BUCKETS - 1;
 }
 
 void
 stats_count(struct stats *stats, uint32_t version, uint32_t procnum,
-    bool failed, uint64_t bytes, uint64_t ns)
+    const struct usage_call *c)
 {
 	struct stats_proc *p;
 
@@ -38,12 +39,12 @@ stats_count(struct stats *stats, uint32_t version, uint32_t procnum,
 	else
 		return;
 	stats_add(&p->calls, 1);
-	stats_add(&p->ns, ns);
-	stats_add(&p->latency[bucket(ns)], 1);
-	if (failed)
+	stats_add(&p->ns, c->ns);
+	stats_add(&p->latency[c->bucket], 1);
+	if (c->failed)
 		stats_add(&p->errors, 1);
-	if (bytes > 0)
-		stats_add(&p->bytes, bytes);
+	if (c->read + c->written > 0)
+		stats_add(&p->bytes, c->read + c->written);
 }
 
 void

@@ -4,7 +4,7 @@
  * them up and prints them: to the log, and as text for Prometheus. The event
  * loop of the worker is the only writer, so there are no locks. A compromised
  * worker can only make its own counters wrong.
- * Runs in: nfsd worker (counts), nfsd parent (prints), nfsd -S.
+ * Runs in: nfsd worker (counts), nfsd parent (prints).
  */
 #ifndef STATS_H
 #define STATS_H
@@ -14,11 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nfsd/usage.h"
 #include "nfsd/wire/nfs.h"
 
-#define STATS_BUCKETS  24 /* latency: bucket i holds up to 2^i microseconds */
+#define STATS_BUCKETS  USAGE_BUCKETS
 #define STATS_TEXT_MAX (512 * 1024)
-#define STATS_WAIT_MS  2000 /* for the answer of a running nfsd */
+#define STATS_PROCS    (NFSPROC2_COUNT + NFSPROC3_COUNT)
 
 struct stats_proc {
 	_Atomic uint64_t calls, errors, bytes, ns;
@@ -41,6 +42,8 @@ enum stats_gauge {
 	STATS_REPLY_BUSY,
 	STATS_REPLY_MISSES,
 	STATS_LATE,
+	STATS_AUDIT_LINES,
+	STATS_AUDIT_LOST,
 	STATS_TLS_HANDSHAKES,
 	STATS_TLS_SESSIONS,
 	STATS_TLS_IN,
@@ -58,11 +61,14 @@ struct stats {
 	struct stats_proc procs2[NFSPROC2_COUNT];
 	struct stats_proc procs3[NFSPROC3_COUNT];
 	_Atomic uint64_t gauges[STATS_GAUGES];
+	struct usage usage;
 };
 
+/* The bucket of a latency. */
+unsigned int stats_bucket(uint64_t ns);
 /* Counts a call that is finished. */
 void stats_count(struct stats *, uint32_t version, uint32_t procnum,
-    bool failed, uint64_t bytes, uint64_t ns);
+    const struct usage_call *);
 void stats_set(struct stats *, enum stats_gauge, uint64_t);
 
 /*
@@ -72,9 +78,5 @@ void stats_set(struct stats *, enum stats_gauge, uint64_t);
 size_t stats_text(const struct stats *const *, size_t n, char *, size_t size);
 /* Logs the sums, one line per procedure that was called. */
 void stats_log(const struct stats *const *, size_t n);
-/*
- * nfsd -S: reads the text of the running nfsd at path and prints it as a table.
- */
-int stats_print(const char *path);
 
 #endif

@@ -133,6 +133,25 @@ portmapd_options(struct portmapd *p, int argc, char *argv[])
 	daemon_options(&p->d, &spec, argc, argv);
 }
 
+/*
+ * Refuses flags about sockets that systemd has opened already: an administrator
+ * who gives -a relies on it.
+ */
+static void
+refuse_flags(const struct portmapd *p)
+{
+	const char *flag = p->d.nlistens != 0 ? "-a" :
+	    p->d.port != DEFAULT_PORT	      ? "-p" :
+	    p->d.socket != NULL		      ? "-s" :
+						NULL;
+
+	if (flag != NULL)
+		fatal_config("%s has no effect on sockets that systemd opens: "
+			     "remove it, and name the addresses in the socket "
+			     "unit (\"systemctl edit tern-portmapd.socket\")",
+		    flag);
+}
+
 /* A connection of the registration socket is closed: removes its entries. */
 static void
 on_closed(void *arg, uint64_t id)
@@ -191,6 +210,8 @@ open_sockets(struct portmapd *p)
 
 	p->local[SOCKET_REGISTER] = p->local[SOCKET_COMPAT] = -1;
 	p->inherited = listen_inherited(&inherited, "portmap 2,3,4");
+	if (p->inherited)
+		refuse_flags(p);
 	for (i = 0; i < inherited.n; i++) {
 		s = &inherited.list[i];
 		if (s->at.family != AF_UNIX) {
@@ -207,6 +228,8 @@ open_sockets(struct portmapd *p)
 	}
 	if (p->sockets.n == 0)
 		listen_all(&p->sockets, &p->d, "portmap 2,3,4", false);
+	if (p->d.socket == NULL) /* systemd passed none */
+		p->d.socket = DAEMON_SOCKET;
 	if (p->local[SOCKET_REGISTER] == -1)
 		p->local[SOCKET_REGISTER] = listen_unix(p->d.socket, 0666);
 	if (p->local[SOCKET_COMPAT] == -1 && p->compat != NULL)

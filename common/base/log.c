@@ -96,6 +96,12 @@ log_to_syslog(void)
 	logger.syslog_fd = fd;
 }
 
+bool
+log_is_journal(void)
+{
+	return logger.journal && logger.syslog_fd == -1;
+}
+
 void
 log_set_verbose(int level)
 {

@@ -23,6 +23,8 @@ void log_role(const char *role);
  * Logs to syslog from now on, if there is one. Called when the daemon detaches.
  */
 void log_to_syslog(void);
+/* Is standard error the journal of systemd, and in use? */
+bool log_is_journal(void);
 /* 0 normal, 1 debug, 2 every request. */
 void log_set_verbose(int level);
 int log_verbose(void);

@@ -11,20 +11,36 @@
 #include "base/shm.h"
 #include "base/util.h"
 
+/* map: NULL, or where to map it before it is sealed against writers. */
+static int
+shm_make(size_t size, void **map)
+{
+	int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	bool good = fd != -1 && ftruncate(fd, (off_t)size) == 0;
+
+	if (good && map != NULL) {
+		*map = shm_map(fd, size, true);
+		seals |= F_SEAL_FUTURE_WRITE;
+		good = *map != NULL;
+	}
+	if (good && fcntl(fd, F_ADD_SEALS, seals) == 0)
+		return fd;
+	if (fd != -1)
+		close_keep_errno(fd);
+	return -1;
+}
+
 int
 shm_new(size_t size)
 {
-	int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return shm_make(size, NULL);
+}
 
-	if (fd == -1)
-		return -1;
-	if (ftruncate(fd, (off_t)size) == -1 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==
-		-1) {
-		close_keep_errno(fd);
-		return -1;
-	}
-	return fd;
+int
+shm_new_published(size_t size, void **map)
+{
+	return shm_make(size, map);
 }
 
 void *

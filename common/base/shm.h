@@ -14,6 +14,11 @@
 /* Returns a descriptor of zeroed memory, or -1 and errno. */
 int shm_new(size_t);
 /*
+ * The same, mapped here to be written until the process ends. No other process
+ * can write it, whatever it does with the descriptor.
+ */
+int shm_new_published(size_t, void **);
+/*
  * Maps the memory until the process ends. Returns NULL and errno on an error.
  */
 void *shm_map(int fd, size_t, bool writable);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Octal escapes: see text.h.
+ * Octal escapes and misspelt words: see text.h.
  * Runs in: every process.
  */
 #include <string.h>
 
 #include "base/text.h"
 
-#define DIGITS (TEXT_ESCAPED - 1)
+#define DIGITS	    (TEXT_ESCAPED - 1)
+#define NEAR_ENOUGH 3 /* letters that may differ in a suggestion */
 
 void
 text_escape(char out[TEXT_ESCAPED], unsigned char c)
@@ -55,4 +56,52 @@ text_unescape(char *text)
 		}
 	}
 	*out = '\0';
+}
+
+/* A dash and an underscore count as equal, because they are often confused. */
+static bool
+same_letter(char a, char b)
+{
+	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
+}
+
+/* Returns the number of edits (change, insert, delete) between two words. */
+static unsigned int
+distance(const char *a, size_t alen, const char *b)
+{
+	unsigned int row[TEXT_WORD_MAX + 1], diagonal, above, best;
+	size_t i, j, blen = strlen(b);
+
+	for (j = 0; j <= blen; j++)
+		row[j] = (unsigned int)j;
+	for (i = 1; i <= alen; i++) {
+		diagonal = row[0];
+		row[0] = (unsigned int)i;
+		for (j = 1; j <= blen; j++) {
+			above = row[j];
+			best = diagonal + !same_letter(a[i - 1], b[j - 1]);
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = above;
+			row[j] = best;
+		}
+	}
+	return row[blen];
+}
+
+void
+text_near(struct text_near *n, const char *known)
+{
+	unsigned int d;
+
+	if (n->len > TEXT_WORD_MAX || strlen(known) > TEXT_WORD_MAX)
+		return;
+	d = distance(n->word, n->len, known);
+	if (d > NEAR_ENOUGH || d >= n->len ||
+	    (n->best != NULL && d >= n->distance))
+		return;
+	n->distance = d;
+	n->best = known;
 }

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The state of the jail: which exports are mounted, and a descriptor of each
- * root. A short-lived child (jail_build.c) mounts and unmounts, so the parent
- * never changes its own namespaces. The child has JAIL_WAIT_MS for each path.
- * An export on a dead file server is then left out.
+ * The state of the jail: which exports are mounted, and the root of each. One
+ * short-lived child looks at the paths (jail_look.c), another mounts and unmounts
+ * (jail_build.c), so the parent never changes its own namespaces and never waits
+ * for a filesystem. An export that does not answer is left out until it does.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/ipc.h"
 #include "base/log.h"
 #include "confine/jail.h"
-#include "confine/jail_build.h"
 #include "confine/jail_mount.h"
+#include "confine/jail_run.h"
 
-#define JAIL_WAIT_MS 10000 /* for one path */
-
-/* One export. root -1: it is not in the jail. */
+/* One export. */
 struct jail_entry {
 	char *path;
 	bool read_only;
 	uint64_t mount;
-	int root;
+	char *home; /* of the mount it was last served from; NULL: none */
+	char *real; /* NULL: never looked at */
+	struct fh_root root; /* fd -1: it is not in the jail */
+	bool late; /* it has not answered */
+	bool unmounted;
+	int error; /* why its path cannot be served; 0: it can */
 };
 
 struct jail {
@@ -42,16 +41,9 @@ struct jail {
 	int directory; /* JAIL_CHROOT */
 	struct jail_entry *list; /* sorted by path */
 	size_t n;
+	bool changed;
 	bool needs_restart;
-};
-
-/* What one run of the child reported. */
-struct jail_result {
-	int spaces[2];
-	int *roots; /* per plan->add */
-	bool *replaced; /* the same; not NULL while the child only looks */
-	int error; /* errno of JAIL_SAY_FAILED */
-	bool done;
+	struct jail_children children;
 };
 
 static void
@@ -70,6 +62,20 @@ must(void *memory)
 	return memory;
 }
 
+static char *
+copy_text(const char *text)
+{
+	return text == NULL ? NULL : must(strdup(text));
+}
+
+/* Does the error say that the path is wrong? Else its filesystem is sick. */
+static bool
+is_wrong(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
+	    error == EACCES || error == ENAMETOOLONG;
+}
+
 static void
 log_absent(const char *path, int error)
 {
@@ -78,174 +84,17 @@ log_absent(const char *path, int error)
 			  "leads to another user's directory (export that "
 			  "directory)",
 		    path);
-	else
+	else if (error == ENODEV)
+		log_info("export %s: nothing is mounted there; clients wait "
+			 "until something is",
+		    path);
+	else if (is_wrong(error))
 		log_warnx("export %s: not served: %s (correct this and reload)",
 		    path, strerror(error));
-}
-
-/* Stores one message of the child in r. Returns false if it was the last. */
-static bool
-take_word(const struct jail_plan *plan, struct jail_result *r, uint32_t type,
-    const struct jail_word *word, int fds[2], size_t nfds)
-{
-	size_t i = word->which < plan->nadd ? word->which : 0;
-
-	if (type == JAIL_SAY_SPACES && nfds == 2) {
-		r->spaces[0] = fds[0];
-		r->spaces[1] = fds[1];
-	} else if (type == JAIL_SAY_ROOT && nfds == 1) {
-		close_fd(&r->roots[i]);
-		r->roots[i] = fds[0];
-	} else if (type == JAIL_SAY_ABSENT)
-		log_absent(plan->add[i].path, word->error);
-	else if (type == JAIL_SAY_REPLACED && r->replaced != NULL)
-		r->replaced[i] = true;
-	else if (type == JAIL_SAY_FAILED)
-		r->error = word->error;
-	else if (type == JAIL_SAY_DONE)
-		r->done = true;
-	return type != JAIL_SAY_FAILED && type != JAIL_SAY_DONE;
-}
-
-/*
- * Reads the child's messages until the last one. Returns the index of a path
- * that did not answer in time, or -1. If the child dies, r->done stays false.
- */
-static ssize_t
-hear(const struct jail_plan *plan, int fd, struct jail_result *r)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct jail_word word = { 0, 0 };
-	uint32_t type;
-	ssize_t trying = -1;
-	size_t nfds;
-	int fds[2];
-
-	for (;;) {
-		if (poll(&p, 1, JAIL_WAIT_MS) == 0)
-			return trying;
-		nfds = 2;
-		if (ipc_receive(fd, &type, &word, sizeof(word), fds, &nfds) !=
-		    (ssize_t)sizeof(word))
-			return -1;
-		if (type == JAIL_SAY_TRYING)
-			trying = (ssize_t)word.which;
-		else if (!take_word(plan, r, type, &word, fds, nfds))
-			return -1;
-	}
-}
-
-static void
-clear_result(struct jail_result *r, size_t n)
-{
-	size_t i;
-
-	close_fd(&r->spaces[0]);
-	close_fd(&r->spaces[1]);
-	for (i = 0; i < n; i++)
-		close_fd(&r->roots[i]);
-	r->error = 0;
-	r->done = false;
-}
-
-/*
- * The child could not be started. At start this is fatal: going on would mean
- * less protection. On a reload the exports stay as they are.
- */
-static ssize_t
-jail_give_up(const struct jail_plan *plan, struct jail_result *r)
-{
-	if (plan->mount_space == -1 && plan->roots == NULL)
-		fatal("jail: cannot start the process that builds it");
-	r->error = errno;
-	return -1;
-}
-
-/* Runs the child once. Returns as hear() does. */
-static ssize_t
-run_once(struct jail_plan *plan, struct jail_result *r)
-{
-	int pair[2];
-	ssize_t stuck;
-	pid_t pid;
-
-	clear_result(r, plan->nadd);
-	if (ipc_pair(pair) == -1)
-		return jail_give_up(plan, r);
-	pid = fork();
-	if (pid == -1) {
-		stuck = jail_give_up(plan, r);
-		close(pair[0]);
-		close(pair[1]);
-		return stuck;
-	}
-	if (pid == 0) {
-		plan->channel = pair[1];
-		jail_build(plan);
-	}
-	close(pair[1]);
-	stuck = hear(plan, pair[0], r);
-	close(pair[0]);
-	(void)kill(pid, SIGKILL);
-	/* a child that hangs in a dead filesystem cannot be reaped yet */
-	(void)waitpid(pid, NULL, stuck == -1 ? 0 : WNOHANG);
-	return stuck;
-}
-
-/*
- * Runs the child until every path has answered or is left out. Returns 0, or
- * -1 with errno.
- */
-static int
-run(struct jail_plan *plan, struct jail_result *r)
-{
-	bool *skip = must(calloc(plan->nadd + 1, sizeof(*skip)));
-	ssize_t stuck;
-	size_t i;
-	int error;
-
-	r->spaces[0] = r->spaces[1] = -1;
-	r->roots = must(calloc(plan->nadd + 1, sizeof(*r->roots)));
-	for (i = 0; i < plan->nadd; i++)
-		r->roots[i] = -1;
-	plan->skip = skip;
-	while ((stuck = run_once(plan, r)) != -1) {
-		log_warnx("export %s: %s: no answer for %d s (is its file "
-			  "server down? reload when it is back)",
-		    plan->add[stuck].path,
-		    plan->roots == NULL ? "not served" : "stays as it is",
-		    JAIL_WAIT_MS / 1000);
-		skip[stuck] = true;
-	}
-	free(skip);
-	if (r->done)
-		return 0;
-	error = r->error != 0 ? r->error : EIO;
-	clear_result(r, plan->nadd);
-	free(r->roots);
-	errno = error;
-	return -1;
-}
-
-/* Opens the exports' roots where they are, for a jail without mounts. */
-static void
-open_plain(const struct jail_export *list, size_t n, int *roots)
-{
-	size_t i;
-	int fd;
-
-	for (i = 0; i < n; i++) {
-		roots[i] = jail_path_open(list[i].path);
-		if (roots[i] == -1) {
-			log_absent(list[i].path, errno);
-			continue;
-		}
-		fd = openat(roots[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd != -1) { /* see jail_mount_open() */
-			close(roots[i]);
-			roots[i] = fd;
-		}
-	}
+	else
+		log_warnx("export %s: not served: %s; clients wait until its "
+			  "filesystem is back",
+		    path, strerror(error));
 }
 
 /* Opens the deepest directory that holds every export. */
@@ -270,29 +119,16 @@ open_common(const struct jail_export *list, size_t n)
 	return jail_path_open(path);
 }
 
-static struct jail_entry *
-new_entries(const struct jail_export *list, size_t n)
-{
-	struct jail_entry *e = must(calloc(n + 1, sizeof(*e)));
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		e[i].path = must(strdup(list[i].path));
-		e[i].read_only = list[i].read_only;
-		e[i].mount = list[i].mount;
-		e[i].root = -1;
-	}
-	return e;
-}
-
 static void
 free_entries(struct jail_entry *e, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		close_fd(&e[i].root);
+		close_fd(&e[i].root.fd);
 		free(e[i].path);
+		free(e[i].home);
+		free(e[i].real);
 	}
 	free(e);
 }
@@ -317,43 +153,6 @@ fall_back(struct jail *jail, const struct jail_export *list, size_t n)
 		close_fd(&jail->directory);
 }
 
-struct jail *
-jail_new(const struct jail_export *list, size_t n, bool rootless)
-{
-	struct jail *jail = must(calloc(1, sizeof(*jail)));
-	struct jail_plan plan = { .user = rootless,
-		.mount_space = -1,
-		.user_space = -1,
-		.add = list,
-		.nadd = n };
-	struct jail_result r;
-	size_t i;
-
-	jail->mount_space = jail->user_space = jail->directory = -1;
-	jail->list = new_entries(list, n);
-	jail->n = n;
-	if (run(&plan, &r) == 0) {
-		jail->kind = rootless ? JAIL_USER : JAIL_MOUNTS;
-		jail->mount_space = r.spaces[0];
-		jail->user_space = r.spaces[1];
-		for (i = 0; i < n; i++)
-			jail->list[i].root = r.roots[i];
-		free(r.roots);
-		return jail;
-	}
-	log_warn("jail: no private mounts: files are found by walking the "
-		 "exports, which is slow for large ones (permit mounts or user "
-		 "namespaces)");
-	r.roots = must(calloc(n + 1, sizeof(*r.roots)));
-	open_plain(list, n, r.roots);
-	for (i = 0; i < n; i++)
-		jail->list[i].root = r.roots[i];
-	free(r.roots);
-	if (!rootless)
-		fall_back(jail, list, n);
-	return jail;
-}
-
 static struct jail_entry *
 jail_find(const struct jail *jail, const char *path)
 {
@@ -376,172 +175,415 @@ is_above(const char *above, const char *path)
 }
 
 static bool
+is_there(const struct jail_entry *e)
+{
+	return e != NULL && e->root.fd != -1;
+}
+
+/* Is the export mounted as the list demands, as far as mounts tell? */
+static bool
 same(const struct jail_entry *e, const struct jail_export *x)
 {
-	return e != NULL && e->root != -1 && e->read_only == x->read_only &&
+	return e != NULL && e->read_only == x->read_only &&
 	    e->mount == x->mount;
 }
 
-/*
- * Finds the exports whose path leads to another directory than the one in the
- * jail. It was removed or moved away since. A child looks, because a path may
- * not answer; such an export stays as it is. Returns a flag per export.
- */
-static bool *
-find_replaced(const struct jail *jail, const struct jail_export *list, size_t n)
-{
-	struct jail_result r = { .replaced = must(calloc(n + 1, 1)) };
-	int *roots = must(calloc(n + 1, sizeof(*roots)));
-	struct jail_plan plan = { .roots = roots,
-		.mount_space = -1,
-		.user_space = -1,
-		.add = list,
-		.nadd = n };
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		roots[i] = jail_root(jail, list[i].path);
-	if (run(&plan, &r) == 0)
-		free(r.roots);
-	else
-		log_warn("jail: cannot look for exports that were replaced");
-	for (i = 0; i < n; i++)
-		if (r.replaced[i])
-			log_info("export %s: another directory is there now, "
-				 "or none",
-			    list[i].path);
-	free(roots);
-	return r.replaced;
-}
-
-/* The difference between the mounted list and the new one. */
+/* The difference between the jail and a new list. */
 struct jail_change {
-	struct jail_export *add; /* sorted by path */
-	size_t *place; /* index of each in the new list */
-	size_t nadd;
-	const char **remove;
+	const struct jail_export *list; /* sorted by path */
+	size_t n;
+	struct jail_answer *answers; /* one for each */
+	bool *wanted; /* look at it */
+	bool *keep; /* it stays as it is */
+	int *trees; /* to be attached; -1: none; owned by answers */
+	const char **moving; /* paths that come, go or are mounted again */
+	size_t nmoving;
+	const char **remove; /* those of them that are mounted now */
 	size_t nremove;
 };
 
+static void
+change_begin(struct jail_change *c, const struct jail_export *list, size_t n,
+    size_t most)
+{
+	size_t i;
+
+	*c = (struct jail_change){ .list = list, .n = n };
+	c->answers = must(calloc(n + 1, sizeof(*c->answers)));
+	c->wanted = must(calloc(n + 1, sizeof(*c->wanted)));
+	c->keep = must(calloc(n + 1, sizeof(*c->keep)));
+	c->trees = must(calloc(n + 1, sizeof(*c->trees)));
+	c->moving = must(calloc(most + n + 1, sizeof(*c->moving)));
+	c->remove = must(calloc(most + n + 1, sizeof(*c->remove)));
+	for (i = 0; i < n; i++)
+		c->trees[i] = c->answers[i].root.fd = c->answers[i].tree = -1;
+}
+
+static void
+change_end(struct jail_change *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		jail_answer_clear(&c->answers[i]);
+	free(c->answers);
+	free(c->wanted);
+	free(c->keep);
+	free(c->trees);
+	free(c->moving);
+	free(c->remove);
+}
+
 /*
- * Does the change mount or unmount a directory above path? Then path must be
- * mounted again.
+ * Is a directory above path mounted or unmounted? Then path must be mounted
+ * again.
  */
 static bool
 is_shaken(const struct jail_change *c, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < c->nadd; i++)
-		if (is_above(c->add[i].path, path))
-			return true;
-	for (i = 0; i < c->nremove; i++)
-		if (is_above(c->remove[i], path))
+	for (i = 0; i < c->nmoving; i++)
+		if (is_above(c->moving[i], path))
 			return true;
 	return false;
 }
 
-/*
- * Fills in c. First come the paths that are not in the new list. Both lists are
- * sorted, so an export is compared before the exports nested in it.
- */
 static void
-compare(const struct jail *jail, const struct jail_export *list, size_t n,
-    struct jail_change *c)
+move(struct jail_change *c, const struct jail_entry *old, const char *path)
 {
-	bool *replaced = find_replaced(jail, list, n);
-	size_t i, j;
-
-	c->add = must(calloc(n + 1, sizeof(*c->add)));
-	c->place = must(calloc(n + 1, sizeof(*c->place)));
-	c->remove = must(calloc(jail->n + 1, sizeof(*c->remove)));
-	for (i = j = 0; i < jail->n; i++) {
-		while (j < n && strcmp(list[j].path, jail->list[i].path) < 0)
-			j++;
-		if ((j == n || strcmp(list[j].path, jail->list[i].path) != 0) &&
-		    jail->list[i].root != -1)
-			c->remove[c->nremove++] = jail->list[i].path;
-	}
-	for (i = 0; i < n; i++) {
-		struct jail_entry *old = jail_find(jail, list[i].path);
-
-		if (same(old, &list[i]) && !replaced[i] &&
-		    !is_shaken(c, list[i].path))
-			continue;
-		c->place[c->nadd] = i;
-		c->add[c->nadd++] = list[i];
-		if (old != NULL && old->root != -1)
-			c->remove[c->nremove++] = old->path;
-	}
-	free(replaced);
+	c->moving[c->nmoving++] = path;
+	if (is_there(old))
+		c->remove[c->nremove++] = old->path;
 }
 
-/* Replaces the jail's list. An export that stays keeps its descriptor. */
+/* The paths that are in the jail and not in the new list. */
 static void
-swap(struct jail *jail, const struct jail_export *list, size_t n,
-    const struct jail_change *c, const int *roots)
+find_removed(const struct jail *jail, struct jail_change *c)
 {
-	struct jail_entry *fresh = new_entries(list, n), *old;
+	size_t i, j;
+
+	c->nmoving = c->nremove = 0;
+	for (i = j = 0; i < jail->n; i++) {
+		while (j < c->n &&
+		    strcmp(c->list[j].path, jail->list[i].path) < 0)
+			j++;
+		if ((j == c->n ||
+			strcmp(c->list[j].path, jail->list[i].path) != 0) &&
+		    is_there(&jail->list[i]))
+			move(c, &jail->list[i], jail->list[i].path);
+	}
+}
+
+/* An empty mount point is not sick: the kernel tells when it is filled. */
+static bool
+is_sick(const struct jail_entry *e)
+{
+	return e->error != 0 && e->error != ENODEV && !is_wrong(e->error);
+}
+
+/* Is it not known yet what is at the path? */
+static bool
+is_open(const struct jail_entry *e)
+{
+	return e->late || is_sick(e);
+}
+
+/*
+ * Which paths must be looked at? The list is sorted, so an export comes before
+ * the exports nested in it.
+ */
+static void
+find_wanted(const struct jail *jail, struct jail_change *c, enum jail_look look)
+{
+	const struct jail_export *x;
+	struct jail_entry *old;
 	size_t i;
 
-	for (i = 0; i < c->nadd; i++) {
-		fresh[c->place[i]].root = roots[i];
-		old = jail_find(jail, c->add[i].path);
-		if (old != NULL)
-			close_fd(&old->root);
+	find_removed(jail, c);
+	for (i = 0; i < c->n; i++) {
+		x = &c->list[i];
+		old = jail_find(jail, x->path);
+		c->wanted[i] = !x->unmounted &&
+		    (look == JAIL_ALL || !same(old, x) || is_open(old) ||
+			is_shaken(c, x->path));
+		if (c->wanted[i] ? !same(old, x) || is_open(old) :
+				   x->unmounted && is_there(old))
+			move(c, old, x->path);
 	}
-	for (i = 0; i < n; i++) {
-		old = jail_find(jail, list[i].path);
-		if (fresh[i].root == -1 && old != NULL) {
-			fresh[i].root = old->root;
-			old->root = -1;
-		}
+}
+
+/* Does an export whose path has answered stay as it is? */
+static bool
+is_unchanged(const struct jail_entry *old, const struct jail_export *x,
+    const struct jail_answer *a)
+{
+	return is_there(old) && same(old, x) && a->error == 0 &&
+	    a->root.dev == old->root.dev && a->root.ino == old->root.ino;
+}
+
+static void
+decide(const struct jail *jail, struct jail_change *c, size_t i)
+{
+	const struct jail_export *x = &c->list[i];
+	const struct jail_entry *old = jail_find(jail, x->path);
+	const struct jail_answer *a = &c->answers[i];
+
+	if (!c->wanted[i])
+		c->keep[i] = !x->unmounted;
+	else if (is_shaken(c, x->path))
+		c->keep[i] = false;
+	else
+		c->keep[i] =
+		    a->answered ? is_unchanged(old, x, a) : same(old, x);
+	if (c->keep[i])
+		return;
+	if (is_there(old) || (a->answered && a->error == 0))
+		move(c, old, x->path);
+	if (a->answered && a->error == 0)
+		c->trees[i] = a->tree;
+}
+
+static void
+log_answers(const struct jail *jail, const struct jail_change *c,
+    enum jail_look look)
+{
+	const struct jail_entry *old;
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		old = jail_find(jail, c->list[i].path);
+		if (!c->wanted[i])
+			continue;
+		if (c->answers[i].error != 0 &&
+		    (look == JAIL_ALL || is_there(old) ||
+			(old != NULL && old->late)))
+			log_absent(c->list[i].path, c->answers[i].error);
+		else if (!c->answers[i].answered && (old == NULL || !old->late))
+			log_warnx("export %s: its filesystem does not answer; "
+				  "clients wait until it does",
+			    c->list[i].path);
+		else if (look == JAIL_ALL && is_there(old) &&
+		    same(old, &c->list[i]) &&
+		    !is_unchanged(old, &c->list[i], &c->answers[i]) &&
+		    c->answers[i].answered)
+			log_info("export %s: another directory is there now",
+			    c->list[i].path);
 	}
+}
+
+/* The entry of an export after a change. */
+static void
+fill_entry(struct jail_entry *e, const struct jail_change *c, size_t i,
+    struct jail_entry *old)
+{
+	const struct jail_export *x = &c->list[i];
+	struct jail_answer *a = &c->answers[i];
+
+	*e = (struct jail_entry){ .path = must(strdup(x->path)),
+		.read_only = x->read_only,
+		.mount = x->mount,
+		.root = { .fd = -1 },
+		.unmounted = x->unmounted,
+		.error = a->error,
+		.late = c->wanted[i] && !a->answered };
+	if (!c->wanted[i] && old != NULL && !x->unmounted) {
+		e->late = old->late;
+		e->error = old->error;
+	}
+	if (c->keep[i] && old != NULL) {
+		e->root = old->root;
+		old->root.fd = -1;
+	} else if (!c->keep[i] && a->error == 0) {
+		e->root = a->root;
+		a->root.fd = -1;
+	}
+	if (a->real != NULL && a->real[0] != '\0')
+		e->real = must(strdup(a->real));
+	else if (old != NULL)
+		e->real = copy_text(old->real);
+	if (e->root.fd != -1 && x->home != NULL)
+		e->home = copy_text(x->home);
+	else if (old != NULL)
+		e->home = copy_text(old->home);
+}
+
+/* Replaces the jail's list. An export that stays keeps its root. */
+static void
+swap(struct jail *jail, const struct jail_change *c)
+{
+	struct jail_entry *fresh = must(calloc(c->n + 1, sizeof(*fresh)));
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		fill_entry(&fresh[i], c, i, jail_find(jail, c->list[i].path));
 	free_entries(jail->list, jail->n);
 	jail->list = fresh;
-	jail->n = n;
+	jail->n = c->n;
+}
+
+/* Mounts and unmounts. Returns 0, or -1 with errno. */
+static int
+carry_out(struct jail *jail, struct jail_change *c)
+{
+	struct jail_heard heard = { .answers = c->answers, .n = c->n };
+	struct jail_plan plan = { .user = jail->kind == JAIL_USER,
+		.mount_space = jail->mount_space,
+		.user_space = jail->user_space,
+		.list = c->list,
+		.n = c->n,
+		.trees = c->trees,
+		.remove = c->remove,
+		.nremove = c->nremove };
+	size_t i;
+
+	if (jail->mount_space == -1 || c->nmoving == 0)
+		return 0;
+	if (!jail_run(jail_build_change, &plan, &heard, &jail->children,
+		false)) {
+		errno = heard.error;
+		return -1;
+	}
+	for (i = 0; i < c->n; i++) {
+		if (c->trees[i] == -1 || c->answers[i].error == 0)
+			continue;
+		log_absent(c->list[i].path, c->answers[i].error);
+		close_fd(&c->answers[i].root.fd);
+	}
+	return 0;
+}
+
+/* Looks at the wanted paths. Returns 0, or -1 with errno. */
+static int
+look_at_paths(struct jail *jail, struct jail_change *c)
+{
+	struct jail_heard heard = { .answers = c->answers, .n = c->n };
+	struct jail_plan plan = { .user = jail->kind == JAIL_USER,
+		.mount_space = jail->mount_space,
+		.user_space = jail->user_space,
+		.list = c->list,
+		.n = c->n,
+		.wanted = c->wanted };
+	size_t i;
+
+	for (i = 0; i < c->n && !c->wanted[i]; i++)
+		;
+	if (i == c->n)
+		return 0;
+	jail_run_end(&jail->children);
+	if (jail_run(jail_look, &plan, &heard, &jail->children, true) ||
+	    heard.error == ETIMEDOUT)
+		return 0;
+	errno = heard.error;
+	return -1;
 }
 
 int
-jail_update(struct jail *jail, const struct jail_export *list, size_t n)
+jail_update(struct jail *jail, const struct jail_export *list, size_t n,
+    enum jail_look look)
 {
-	struct jail_change c = { .nadd = 0 };
-	struct jail_result r = { .roots = NULL };
-	struct jail_plan plan = { .user = jail->kind == JAIL_USER,
-		.mount_space = jail->mount_space,
-		.user_space = jail->user_space };
-	int failed = 0;
+	struct jail_change c;
+	int failed;
+	size_t i;
 
-	compare(jail, list, n, &c);
-	plan.add = c.add;
-	plan.nadd = c.nadd;
-	plan.remove = c.remove;
-	plan.nremove = c.nremove;
-	if (jail->mount_space != -1)
-		failed = run(&plan, &r);
-	else {
-		r.roots = must(calloc(c.nadd + 1, sizeof(*r.roots)));
-		open_plain(c.add, c.nadd, r.roots);
+	change_begin(&c, list, n, jail->n);
+	find_wanted(jail, &c, look);
+	failed = look_at_paths(jail, &c);
+	if (failed == 0) {
+		log_answers(jail, &c, look);
+		find_removed(jail, &c);
+		for (i = 0; i < n; i++)
+			decide(jail, &c, i);
+		failed = carry_out(jail, &c);
 	}
 	if (failed == 0) {
-		swap(jail, list, n, &c, r.roots);
-		jail->needs_restart = c.nadd > 0 && jail->kind != JAIL_MOUNTS;
-		if (jail->kind == JAIL_CHROOT && c.nadd > 0)
+		jail->changed = c.nmoving > 0;
+		swap(jail, &c);
+		jail->needs_restart = jail->needs_restart ||
+		    (jail->changed && jail->kind != JAIL_MOUNTS);
+		if (jail->kind == JAIL_CHROOT && jail->changed)
 			fall_back(jail, list, n);
-		free(r.roots);
 	} else
 		log_warn("jail: cannot change the exports' mounts: the old "
 			 "exports stay");
-	free(c.add);
-	free(c.place);
-	free(c.remove);
+	change_end(&c);
 	return failed;
 }
 
-bool
-jail_needs_restart(const struct jail *jail)
+struct jail *
+jail_new(const struct jail_export *list, size_t n, bool rootless)
 {
-	return jail->needs_restart;
+	struct jail *jail = must(calloc(1, sizeof(*jail)));
+	struct jail_plan plan = { .user = rootless };
+	struct jail_heard heard = { .answers = NULL };
+
+	jail->mount_space = jail->user_space = jail->directory = -1;
+	jail->children.channel = -1;
+	if (jail_run(jail_build_new, &plan, &heard, &jail->children, false)) {
+		jail->kind = rootless ? JAIL_USER : JAIL_MOUNTS;
+		jail->mount_space = heard.spaces[0];
+		jail->user_space = heard.spaces[1];
+	} else {
+		close_fd(&heard.spaces[0]);
+		close_fd(&heard.spaces[1]);
+		errno = heard.error;
+		log_warn("jail: no private mounts: files are found by walking "
+			 "the exports, which is slow for large ones (permit "
+			 "mounts or user namespaces)");
+		if (!rootless)
+			fall_back(jail, list, n);
+	}
+	if (jail_update(jail, list, n, JAIL_ALL) == -1)
+		fatalx("jail: cannot look at the exports");
+	jail->needs_restart = false;
+	return jail;
+}
+
+bool
+jail_waits(const struct jail *jail, const char *path)
+{
+	const struct jail_entry *e = jail_find(jail, path);
+
+	return e != NULL && !is_there(e) &&
+	    (e->unmounted || e->late || (e->error != 0 && !is_wrong(e->error)));
+}
+
+bool
+jail_is_sick(const struct jail *jail)
+{
+	size_t i;
+
+	for (i = 0; i < jail->n; i++)
+		if (is_sick(&jail->list[i]))
+			return true;
+	return false;
+}
+
+bool
+jail_changed(const struct jail *jail)
+{
+	return jail->changed;
+}
+
+bool
+jail_needs_restart(struct jail *jail)
+{
+	bool needs = jail->needs_restart;
+
+	jail->needs_restart = false;
+	return needs;
+}
+
+int
+jail_late_fd(const struct jail *jail)
+{
+	return jail->children.channel;
+}
+
+void
+jail_late(struct jail *jail)
+{
+	jail_run_end(&jail->children);
 }
 
 int
@@ -549,7 +591,46 @@ jail_root(const struct jail *jail, const char *path)
 {
 	const struct jail_entry *e = jail_find(jail, path);
 
-	return e != NULL ? e->root : -1;
+	return e != NULL ? e->root.fd : -1;
+}
+
+const struct fh_root *
+jail_facts(const struct jail *jail, const char *path)
+{
+	const struct jail_entry *e = jail_find(jail, path);
+
+	return is_there(e) ? &e->root : NULL;
+}
+
+const char *
+jail_real(const struct jail *jail, const char *path)
+{
+	const struct jail_entry *e = jail_find(jail, path);
+
+	return e == NULL || e->real == NULL ? path : e->real;
+}
+
+const char *
+jail_home(const struct jail *jail, const char *path)
+{
+	const struct jail_entry *e = jail_find(jail, path);
+
+	return e == NULL ? NULL : e->home;
+}
+
+void
+jail_set_mount(struct jail *jail, const char *path, uint64_t mount,
+    const char *home)
+{
+	struct jail_entry *e = jail_find(jail, path);
+
+	if (e == NULL)
+		return;
+	e->mount = mount;
+	if (!is_there(e) || home == NULL)
+		return;
+	free(e->home);
+	e->home = copy_text(home);
 }
 
 enum jail_kind
@@ -575,6 +656,7 @@ jail_free(struct jail *jail)
 {
 	if (jail == NULL)
 		return;
+	jail_run_end(&jail->children);
 	free_entries(jail->list, jail->n);
 	close_fd(&jail->mount_space);
 	close_fd(&jail->user_space);

@@ -23,12 +23,16 @@
 
 #define JAIL_EXPORTS_MAX 1280
 
+struct fh_root;
 struct jail;
 
 struct jail_export {
 	const char *path; /* absolute and clean, no "..", borrowed */
 	bool read_only; /* no client may write */
 	uint64_t mount; /* its mount; if it changes, the export is remounted */
+	const char *home; /* where that is mounted; borrowed; NULL: not known */
+	bool mountpoint; /* only if a filesystem is mounted right there */
+	bool unmounted; /* not to be in the jail until its home is back */
 };
 
 enum jail_kind {
@@ -42,24 +46,52 @@ enum jail_kind {
  * Makes the jail of this list, which is sorted by path. Never returns NULL: if
  * mounting is not permitted, it logs one warning and jail_kind() tells. A path
  * that does not exist is left out with a warning; jail_update() tries it again.
+ * So is one that does not answer; jail_late() tells when it does.
  */
 struct jail *jail_new(const struct jail_export *list, size_t n, bool rootless);
+enum jail_look {
+	JAIL_ALL, /* look at every path */
+	JAIL_CHANGED /* only if its mount is another one, or it answers late */
+};
+
 /*
  * Makes the jail hold exactly this list. Exports in both lists keep their mount,
  * unless another directory is at their path now. Returns 0, or -1 if a child
  * failed; the jail is then unchanged.
  */
-int jail_update(struct jail *, const struct jail_export *list, size_t n);
+int jail_update(struct jail *, const struct jail_export *list, size_t n,
+    enum jail_look);
+/* Did the last update change the root of any export? */
+bool jail_changed(const struct jail *);
 /*
- * Did the last update add paths that running roles cannot reach, because of a
- * chroot or of Landlock without a jail? Then they must be restarted.
+ * Did an update since the last call add paths that running roles cannot reach,
+ * because of a chroot or of Landlock without a jail? Then they must be restarted.
  */
-bool jail_needs_restart(const struct jail *);
+bool jail_needs_restart(struct jail *);
+/*
+ * Readable when a path has answered that did not in time: call jail_late(), then
+ * jail_update(). -1: every path has answered.
+ */
+int jail_late_fd(const struct jail *);
+void jail_late(struct jail *);
 /*
  * Returns the descriptor of the export's root, to be sent to the roles, or -1
  * if the export is absent. The jail owns it and closes it with the export.
  */
 int jail_root(const struct jail *, const char *path);
+/* Is the export absent only until its filesystem is back? Then clients wait. */
+bool jail_waits(const struct jail *, const char *path);
+/* Is the filesystem of any export sick? Then look again in a while. */
+bool jail_is_sick(const struct jail *);
+/* What is known of that root, or NULL. */
+const struct fh_root *jail_facts(const struct jail *, const char *path);
+/* The path without symbolic links; path itself if it was never looked at. */
+const char *jail_real(const struct jail *, const char *path);
+/* Where the export's filesystem was mounted when it was last served, or NULL. */
+const char *jail_home(const struct jail *, const char *path);
+/* The mount of an export, now that jail_real() is known. */
+void jail_set_mount(struct jail *, const char *path, uint64_t mount,
+    const char *home);
 enum jail_kind jail_kind(const struct jail *);
 /* Is every export a mount of its own? */
 bool jail_has_mounts(const struct jail *);

@@ -1,54 +1,68 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between jail.c, which keeps the state, and jail_build.c, the short-lived
- * child that makes or changes the jail. The child reports over an ipc socket:
- * the namespaces once, then one message per step, then JAIL_SAY_DONE.
+ * Between the files of the jail: the children that look at paths and that make
+ * and change the jail, and what they report. A child that looks may hang in a
+ * filesystem, and each of its threads for itself.
  * Runs in: mountd parent, nfsd parent and their short-lived children.
  */
 #ifndef CONFINE_JAIL_BUILD_H
 #define CONFINE_JAIL_BUILD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <limits.h>
 
 #include "base/util.h"
 #include "confine/jail.h"
+#include "handle/fhandle_fs.h"
+
+#define JAIL_WAIT_MS 2000 /* for all answers of a child */
 
 enum jail_say {
 	JAIL_SAY_SPACES, /* descriptors: mount namespace, user namespace */
-	JAIL_SAY_TRYING, /* which: about to open this path */
-	JAIL_SAY_ROOT, /* which, descriptor: the export's root in the jail */
-	JAIL_SAY_ABSENT, /* which, error: this path cannot be mounted */
-	JAIL_SAY_REPLACED, /* which: another directory is there, or none */
-	JAIL_SAY_FAILED, /* error: nothing can be mounted */
+	JAIL_SAY_FOUND, /* struct jail_found; descriptors: root and its mount */
+	JAIL_SAY_ABSENT, /* which, error: this path cannot be served */
+	JAIL_SAY_FAILED, /* error: nothing can be done */
 	JAIL_SAY_DONE
 };
 
-/* The payload of every message. */
+/* What every message begins with. */
 struct jail_word {
-	uint32_t which; /* index in jail_plan.add */
+	uint32_t which; /* index in the list */
 	int32_t error;
 };
 
+/* The directory at a path. */
+struct jail_found {
+	struct jail_word word;
+	struct fh_root root;
+	char
+	    real[PATH_MAX]; /* its path without symbolic links; "": not known */
+};
+
+/* What a child has to do. */
 struct jail_plan {
 	int channel;
-	/*
-	 * Not NULL: nothing is mounted. The child only looks whether each path
-	 * still leads to its root; -1: this one does not matter.
-	 */
-	const int *roots;
 	bool user; /* use a user namespace */
-	int mount_space; /* -1: make a new one */
-	int user_space;
-	const struct jail_export *add; /* sorted by path */
-	const bool *skip; /* per add: leave it out */
-	size_t nadd;
-	const char *const *remove;
+	int mount_space, user_space; /* -1: there is none */
+	const struct jail_export *list; /* sorted by path */
+	size_t n;
+	const bool *wanted; /* look: one for each of list */
+	int *trees; /* change: to be attached, one for each of list; -1: none */
+	const char *const *remove; /* change: paths to be detached */
 	size_t nremove;
 };
 
-/* Runs in the child: carries out the plan, reports and exits. */
-void jail_build(const struct jail_plan *) NO_RETURN;
+/* These run in the child, report, and end it. */
+/* Makes an empty jail. */
+void jail_build_new(const struct jail_plan *) NO_RETURN;
+/* Attaches and detaches exports. */
+void jail_build_change(const struct jail_plan *) NO_RETURN;
+/* Looks at every wanted path, each on a thread of its own. */
+void jail_look(const struct jail_plan *) NO_RETURN;
+
+/* One message of a child. */
+void jail_say(const struct jail_plan *, enum jail_say, struct jail_word *,
+    size_t len, const int *fds, size_t nfds);
+/* Reports errno and ends. */
+void jail_fail(const struct jail_plan *) NO_RETURN;
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "confine/jail.h"
 #include "confine/jail_mount.h"
 
@@ -100,13 +101,19 @@ jail_name_root(struct jail_view *view, const char *only)
 static int
 enter_own(const char *dir)
 {
-	int tree, failed;
+	int fd, tree, failed;
 
 	if (geteuid() != 0 && jail_mount_become_user() == -1)
 		return -1;
 	if (jail_mount_unshare() == -1)
 		return -1;
-	tree = dir != NULL ? jail_mount_clone(dir, true) : jail_mount_tmpfs();
+	if (dir == NULL)
+		tree = jail_mount_tmpfs();
+	else {
+		fd = jail_path_open(dir);
+		tree = fd == -1 ? -1 : jail_mount_clone(fd, true);
+		close_keep_errno(fd);
+	}
 	if (tree == -1)
 		return -1;
 	failed = jail_mount_pivot(tree);

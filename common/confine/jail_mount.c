@@ -63,23 +63,19 @@ set_flags(int tree, unsigned long long set, bool recursive)
 }
 
 int
-jail_mount_clone(const char *path, bool read_only)
+jail_mount_clone(int fd, bool read_only)
 {
 	unsigned int flags =
 	    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 	bool submounts = false;
-	int fd, tree;
+	int tree;
 
-	fd = jail_path_open(path);
-	if (fd == -1)
-		return -1;
 	tree = open_tree(fd, "", flags);
 	if (tree == -1 && errno == EINVAL) {
 		/* a user namespace may not uncover what a mount hides */
 		submounts = true;
 		tree = open_tree(fd, "", flags | AT_RECURSIVE);
 	}
-	close_keep_errno(fd);
 	if (tree != -1 &&
 	    set_flags(tree, JAIL_FLAGS | (read_only ? MOUNT_ATTR_RDONLY : 0),
 		submounts) == -1) {
@@ -182,10 +178,11 @@ jail_mount_seal_root(void)
 }
 
 int
-jail_mount_open(const char *path)
+jail_mount_open(int fd)
 {
 	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(path, O_RDONLY | flags);
+	int root = openat(fd, ".", O_RDONLY | flags);
 
-	return fd == -1 && errno == EACCES ? open(path, O_PATH | flags) : fd;
+	return root == -1 && errno == EACCES ? openat(fd, ".", O_PATH | flags) :
+					       root;
 }

@@ -17,8 +17,8 @@ int jail_mount_become_user(void);
  * directory that the user does not own.
  */
 int jail_path_open(const char *path);
-/* Returns a detached bind mount of path, with the jail's flags. */
-int jail_mount_clone(const char *path, bool read_only);
+/* Returns a detached bind mount of a directory, with the jail's flags. */
+int jail_mount_clone(int fd, bool read_only);
 /* Returns a detached, small, writable tmpfs. */
 int jail_mount_tmpfs(void);
 /* Enters a new mount namespace; nothing propagates in or out. */
@@ -30,10 +30,10 @@ int jail_mount_attach(int tree, int top, const char *path);
 /* Returns a writable clone of the root mount, for making directories. */
 int jail_mount_writable(void);
 /*
- * Opens the root of an export by its path in the jail. Uses O_PATH only if the
- * directory is not readable: open_by_handle_at(2) does not accept O_PATH.
+ * Opens a directory again, to open handles by. Uses O_PATH only if it is not
+ * readable: open_by_handle_at(2) does not accept O_PATH.
  */
-int jail_mount_open(const char *path);
+int jail_mount_open(int fd);
 /* Makes the root mount read-only and gives it the jail's flags. */
 int jail_mount_seal_root(void);
 

@@ -111,6 +111,7 @@ static const struct sandbox_choice base_choices[] = {
 static const struct sandbox_choice transport_choices[] = {
 	{ SYS_setsockopt, {{ 1, EXACTLY, IPPROTO_TCP }, { 2, EXACTLY, TCP_NODELAY }}, "answer at once" },
 	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_KEEPALIVE }}, "notice a dead client" },
+	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_LINGER }}, "abort connections to an address that left" },
 };
 /* clang-format on */
 

@@ -22,6 +22,7 @@ client_free(struct export_client *c)
 void
 exports_free(struct exports *ex)
 {
+	struct exports_source *source;
 	size_t i, j;
 
 	if (ex == NULL)
@@ -31,6 +32,10 @@ exports_free(struct exports *ex)
 			client_free(&ex->list[i].clients[j]);
 		free(ex->list[i].clients);
 		free(ex->list[i].path);
+	}
+	while ((source = ex->sources) != NULL) {
+		ex->sources = source->next;
+		free(source);
 	}
 	free(ex->list);
 	free(ex->by_id);

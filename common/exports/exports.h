@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "exports/idmap.h"
 #include "rpc/identity.h"
 
 #define EXPORTS_PATH_MAX    1024 /* MNTPATHLEN */
@@ -21,6 +22,8 @@
 #define EXPORTS_ALIASES_MAX 16
 #define EXPORTS_TEXT_MAX    (1024 * 1024)
 #define EXPORTS_ANON	    65534
+
+struct exports_source;
 
 enum export_names { NAMES_BYTES, NAMES_UTF16LE };
 /* What is on disk before a client is told so. */
@@ -39,14 +42,16 @@ struct export_options {
 	bool fold; /* names match regardless of case and NFC/NFD form */
 	bool fileid32; /* inode numbers are reduced to 32 bits */
 	bool setid; /* files may get set-user-ID and set-group-ID bits */
+	bool no_auth_nlm; /* locks need no right to the file */
+	bool audit; /* changes are logged */
 	bool certuser; /* calls act as the user in the certificate */
 	enum export_names names;
 	enum peer_security xprtsec; /* what the connection must be at least */
 	enum export_sync sync;
-	uint32_t anonuid;
-	uint32_t anongid;
+	uint32_t anonuid, anongid;
 	uint32_t readsize; /* 0: the server's own limit */
 	uint32_t writesize;
+	struct id_map uids, gids; /* numbers that differ on the client */
 };
 
 /* How an entry names a certificate; the first one that matches decides. */
@@ -56,16 +61,14 @@ enum export_cert {
 	CERT_ANY /* cert:* */
 };
 
-/*
- * One client entry of an export: a certificate, a prefix of addresses, or all
- * addresses.
- */
+/* A client entry of an export: a certificate, a prefix or all addresses. */
 struct export_client {
 	enum export_cert cert; /* 0: an address */
 	uint8_t fingerprint[PEER_FINGERPRINT];
 	struct addr net;
 	unsigned int plen;
 	bool any; /* "*" */
+	const struct exports_source *source;
 	int line; /* its place in the file */
 	int column;
 	char *text; /* as in the file: "10.0.0.0/8", "cert:host.example" */
@@ -80,6 +83,7 @@ struct export
 	uint16_t id; /* from fsid= or a hash of the path; never 0 */
 	bool has_fsid;
 	uint32_t fsid;
+	const struct exports_source *source;
 	int line; /* first line that names it */
 	/* Most specific first; the first match decides. */
 	struct export_client *clients;
@@ -90,6 +94,7 @@ struct exports {
 	struct export *list; /* sorted by path */
 	size_t n;
 	uint16_t *by_id; /* indices into list, ascending by id */
+	struct exports_source *sources; /* owned; the last one first */
 	struct export_user *users; /* see exports/users.h */
 	size_t nusers;
 };
@@ -100,9 +105,9 @@ enum exports_severity { EXPORTS_ERROR, EXPORTS_WARNING };
 
 /* Hooks of the parser; arg is passed through. */
 struct exports_hooks {
-	/* Called once for each problem. */
-	void (*report)(void *arg, enum exports_severity, int line, int column,
-	    const char *message);
+	/* Called once for each problem. file NULL: the exports file. */
+	void (*report)(void *arg, enum exports_severity, const char *file,
+	    int line, int column, const char *message);
 	/*
 	 * Stores at most max addresses of a host name. Returns how many; 0 if
 	 * the name is unknown; EXPORTS_LATER if it is being looked up. NULL:
@@ -130,19 +135,5 @@ bool exports_clean_path(const char *path, size_t len,
 bool exports_speaks(const struct export *, enum export_names);
 /* May any client enter filesystems that are mounted inside? */
 bool exports_crossmnt(const struct export *);
-/* The export to which the path of a MNT call leads. */
-struct exports_place {
-	const struct export *export; /* NULL: none */
-	const struct export_client *client; /* NULL: the host is refused */
-	const char *alias; /* the alias that matched, or NULL */
-	const char *below; /* the rest of path: "" or "sub/dir" */
-};
-
-/*
- * Finds the export of a cleaned path. An alias for this host and dialect is
- * preferred if it matches at least as much of path as an export's own path.
- */
-struct exports_place exports_place(const struct exports *, const char *path,
-    const struct addr *host, const struct peer_identity *, enum export_names);
 
 #endif

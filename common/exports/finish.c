@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exports/client.h"
 #include "exports/id.h"
 #include "exports/parse.h"
 
@@ -31,6 +32,10 @@ compare_clients(const void *a, const void *b)
 		return xlen > ylen ? -1 : 1;
 	if ((x->net.scope == 0) != (y->net.scope == 0))
 		return x->net.scope == 0 ? 1 : -1;
+	xlen = x->source != NULL ? x->source->number : 0;
+	ylen = y->source != NULL ? y->source->number : 0;
+	if (xlen != ylen)
+		return xlen < ylen ? -1 : 1;
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	return (x->column > y->column) - (x->column < y->column);
@@ -59,7 +64,7 @@ export_id(const struct export *e)
 static struct exports_at
 at_client(const struct export_client *c)
 {
-	return (struct exports_at){ c->line, c->column };
+	return (struct exports_at){ c->line, c->column, c->source };
 }
 
 /* Fills by_id by insertion and reports two exports with one id. */
@@ -67,6 +72,7 @@ static void
 index_ids(struct exports_parser *p, struct exports *ex)
 {
 	const struct export *e, *other;
+	char where[EXPORTS_WHERE];
 	size_t i, at;
 
 	ex->by_id = calloc(ex->n + 1, sizeof(*ex->by_id));
@@ -80,11 +86,14 @@ index_ids(struct exports_parser *p, struct exports *ex)
 			other = &ex->list[ex->by_id[at - 1]];
 			if (other->id == e->id)
 				exports_error(p,
-				    (struct exports_at){ e->line, 1 },
-				    "\"%s\" and \"%s\" (line %d) have the same "
-				    "export id %u: give one of them another "
-				    "fsid=",
-				    e->path, other->path, other->line, e->id);
+				    (struct exports_at){
+					e->line, 1, e->source },
+				    "\"%s\" and \"%s\" (%s) have the same export "
+				    "id %u: give one of them another fsid=",
+				    e->path, other->path,
+				    exports_where(other->source, other->line,
+					where),
+				    e->id);
 			if (other->id <= e->id)
 				break;
 			ex->by_id[at] = ex->by_id[at - 1];
@@ -134,6 +143,7 @@ check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
     const struct export_client *c, const char *alias)
 {
 	const struct export_client *other;
+	char where[EXPORTS_WHERE];
 	size_t i, j;
 
 	for (i = from + 1; i < ex->n; i++) {
@@ -142,8 +152,9 @@ check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
 			if (has_name(other, alias) && overlap(c, other))
 				exports_error(p, at_client(other),
 				    "alias \"%s\" stands for \"%s\" already "
-				    "(line %d), for clients in common",
-				    alias, ex->list[from].path, c->line);
+				    "(%s), for clients in common",
+				    alias, ex->list[from].path,
+				    exports_where(c->source, c->line, where));
 		}
 	}
 }
@@ -152,7 +163,7 @@ check_alias_twins(struct exports_parser *p, struct exports *ex, size_t from,
 static void
 check_aliases(struct exports_parser *p, struct exports *ex)
 {
-	char clean[EXPORTS_PATH_MAX + 1];
+	char clean[EXPORTS_PATH_MAX + 1], where[EXPORTS_WHERE];
 	const struct export_client *c;
 	const struct export *e, *other;
 	size_t i, j, k;
@@ -169,8 +180,10 @@ check_aliases(struct exports_parser *p, struct exports *ex)
 				if (other != NULL && other != e)
 					exports_error(p, at_client(c),
 					    "alias \"%s\" is the path of an "
-					    "export (line %d)",
-					    c->aliases[k], other->line);
+					    "export (%s)",
+					    c->aliases[k],
+					    exports_where(other->source,
+						other->line, where));
 			}
 		}
 	}

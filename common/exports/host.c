@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A client as an administrator writes it: "*", an address, a prefix, a
- * netmask, a host name, a certificate. The hook of exports_parse() resolves names: by a lookup
+ * netmask, a host name, a netgroup, a certificate. The hook of exports_parse() resolves names: by a lookup
  * in the parent, from a table in its roles. A pattern that needs a lookup for
  * every call is refused.
  * Runs in: wherever exports_parse() does.
@@ -223,20 +223,27 @@ is_host_name(const char *s)
 	return letter;
 }
 
+/* Netgroups have names of any letters but those that separate. */
+static bool
+is_group_name(const char *s)
+{
+	return *s != '\0' && strlen(s) < HOST_NAME_MAX_LEN &&
+	    strpbrk(s, "@,()*?[#") == NULL;
+}
+
 /* Returns why this text cannot be a client, or NULL. */
 static const char *
 refusal(const char *text)
 {
 	if (text[0] == '@')
-		return "netgroups are not supported: list addresses, prefixes "
-		       "or host names";
+		return is_group_name(text + 1) ? NULL : "not a netgroup's name";
 	if (strncmp(text, "gss/", 4) == 0)
 		return "Kerberos clients are not supported: list addresses and "
 		       "use sec=sys";
 	if (strpbrk(text, "*?[") != NULL)
-		return "wildcards would need a lookup for every request and "
-		       "are not supported: list a prefix, or \"*\" for "
-		       "every client";
+		return "wildcards would believe the name that a stranger's "
+		       "reverse lookup gives and are not supported: list a "
+		       "prefix, or \"*\" for every client";
 	if (strchr(text, '%') != NULL)
 		return "not an address with a known interface after \"%\"";
 	if (!is_host_name(text))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads the exports file and packs it for the roles. Only a check of the file
- * (-n) looks up host names here, as the user who asks for it.
+ * Reads the exports file and those of its directory, and packs them for the
+ * roles.
  * Runs in: mountd parent, nfsd parent (load); their roles (unpack).
  */
 #include <sys/mman.h>
@@ -9,8 +9,10 @@
 
 #include <netdb.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,29 +25,37 @@
 #include "exports/users.h"
 
 #define NAME_LEN 256
+#define SUFFIX	 ".exports"
 
-/* One host name of the file. n 0: it has no address. */
+/* A host name or netgroup of the file, and its part of the addresses. */
 struct name {
 	char name[NAME_LEN];
-	uint32_t n;
-	struct addr addr[EXPORTS_ADDRESSES_MAX];
+	uint32_t first, n; /* n 0: it has no address */
 };
 
-/* The head of the packed form; the names, the text and the users follow. */
+struct names {
+	struct name *list;
+	size_t n;
+	struct addr *addrs;
+	size_t naddrs;
+};
+
+/* The head of the packed form, in whose order the rest follows. */
 struct packed {
-	uint32_t text_len;
 	uint32_t nnames;
+	uint32_t naddrs;
+	uint32_t text_len;
 	uint32_t nusers;
 };
 
 struct load {
 	const struct exports_hooks *hooks;
-	const struct exports_names *source; /* NULL: look up here */
+	const struct exports_names *source; /* NULL: no name has an address */
 	const char *file;
+	const char *part; /* the file that is read; NULL: the exports file */
 	char *text;
 	size_t len;
-	struct name *names;
-	size_t nnames;
+	struct names names;
 };
 
 static void complain(struct load *, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -59,7 +69,7 @@ complain(struct load *l, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	l->hooks->report(l->hooks->arg, EXPORTS_ERROR, 0, 0, message);
+	l->hooks->report(l->hooks->arg, EXPORTS_ERROR, l->part, 0, 0, message);
 }
 
 /* May the file be used? Reports why not. */
@@ -80,45 +90,62 @@ is_ours(struct load *l, const struct stat *st)
 	return false;
 }
 
+/* Appends to the text. Returns false after a report. */
 static bool
-read_all(struct load *l, int fd)
+add_text(struct load *l, const char *text, size_t len)
 {
-	ssize_t n;
-
-	l->text = malloc(EXPORTS_TEXT_MAX + 1);
+	if (l->text == NULL)
+		l->text = malloc(EXPORTS_TEXT_MAX + 1);
 	if (l->text == NULL) {
 		complain(l, "out of memory");
 		return false;
 	}
-	/* One byte more than the limit, because the file may grow meanwhile. */
-	while (l->len <= EXPORTS_TEXT_MAX) {
-		n = read(fd, l->text + l->len, EXPORTS_TEXT_MAX + 1 - l->len);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1) {
-			complain(l, "%s", strerror(errno));
-			return false;
-		}
-		if (n == 0)
-			return true;
-		l->len += (size_t)n;
+	if (len > EXPORTS_TEXT_MAX - l->len) {
+		complain(l, "longer than %d bytes, with the files before it",
+		    EXPORTS_TEXT_MAX);
+		return false;
 	}
-	complain(l, "longer than %d bytes", EXPORTS_TEXT_MAX);
-	return false;
+	memcpy(l->text + l->len, text, len);
+	l->len += len;
+	return true;
 }
 
-/* Returns false after a report. A missing file counts as an empty one. */
 static bool
-read_file(struct load *l, bool *missing)
+read_all(struct load *l, int fd)
+{
+	char part[4096];
+	ssize_t n;
+
+	for (;;) {
+		n = read(fd, part, sizeof(part));
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			complain(l, "%s", strerror(errno));
+		else if (memchr(part, EXPORTS_MARK, (size_t)n) != NULL)
+			complain(l, "control character 0x%02x", EXPORTS_MARK);
+		else if (n == 0)
+			return true;
+		else if (add_text(l, part, (size_t)n))
+			continue;
+		return false;
+	}
+}
+
+/*
+ * Appends a file to the text. Returns false after a report. *missing: it does
+ * not exist, which counts as empty. NULL: it must exist.
+ */
+static bool
+read_file(struct load *l, const char *file, bool *missing)
 {
 	struct stat st;
 	bool good = false;
 	int fd;
 
-	*missing = false;
 	/* Non-blocking, so that a FIFO in its place cannot block the parent. */
-	fd = open(l->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd == -1 && errno == ENOENT) {
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd == -1 && errno == ENOENT && missing != NULL) {
 		*missing = true;
 		return true;
 	}
@@ -131,77 +158,194 @@ read_file(struct load *l, bool *missing)
 	return good;
 }
 
+static int
+compare_names(const void *a, const void *b)
+{
+	const struct dirent *const *x = a, *const *y = b;
+
+	return strcmp((*x)->d_name, (*y)->d_name);
+}
+
+/* Is it a file of the directory, as nfs-utils chooses them? */
+static int
+is_part(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name), end = strlen(SUFFIX);
+
+	return d->d_name[0] != '.' && len > end &&
+	    strcmp(d->d_name + len - end, SUFFIX) == 0;
+}
+
+/* Does the directory belong to root or this user alone? Reports if not. */
+static bool
+is_our_directory(struct load *l, const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st) == -1)
+		complain(l, "%s", strerror(errno));
+	else if (st.st_uid != 0 && st.st_uid != geteuid())
+		complain(l, "belongs to user %u (chown root)",
+		    (unsigned int)st.st_uid);
+	else if ((st.st_mode & 022) != 0)
+		complain(l, "others can write it (chmod go-w)");
+	else
+		return true;
+	return false;
+}
+
+/* Appends one file of the directory, with its mark. */
+static bool
+read_part(struct load *l, const char *dir, const char *name)
+{
+	char path[PATH_MAX + NAME_MAX + 2], mark[sizeof(path) + 8];
+	int len;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	l->part = path;
+	/* The blank line ends a line that the file before continues. */
+	len = snprintf(mark, sizeof(mark), "\n\n%c%s\n", EXPORTS_MARK, path);
+	if (strchr(name, '\n') != NULL)
+		complain(l, "a line break is in its name");
+	else if (add_text(l, mark, (size_t)len) && read_file(l, path, NULL)) {
+		l->part = NULL;
+		return true;
+	}
+	l->part = NULL;
+	return false;
+}
+
+/*
+ * Appends the files of the directory "<exports file>.d", sorted by name. Returns
+ * false after a report. *n: how many there are.
+ */
+static bool
+read_parts(struct load *l, int *n)
+{
+	struct dirent **list = NULL;
+	char dir[PATH_MAX];
+	bool good = true;
+	int i;
+
+	(void)snprintf(dir, sizeof(dir), "%s.d", l->file);
+	*n = scandir(dir, &list, is_part, NULL);
+	if (*n == -1 && (errno == ENOENT || errno == ENOTDIR)) {
+		*n = 0;
+		return true;
+	}
+	l->part = dir;
+	if (*n == -1)
+		complain(l, "%s", strerror(errno));
+	good = *n != -1 && (*n == 0 || is_our_directory(l, dir));
+	l->part = NULL;
+	if (*n > 1)
+		(void)mergesort(list, (size_t)*n, sizeof(*list), compare_names);
+	for (i = 0; i < *n; i++) {
+		good = good && read_part(l, dir, list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	return good;
+}
+
+/* Reads the exports file and those of its directory. */
+static bool
+read_files(struct load *l, bool *missing)
+{
+	int n = 0;
+
+	*missing = false;
+	if (!read_file(l, l->file, missing) || !read_parts(l, &n))
+		return false;
+	*missing = *missing && n == 0;
+	return true;
+}
+
 static const struct name *
-find_name(const struct name *names, size_t n, const char *name)
+find_name(const struct names *names, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (strcmp(names[i].name, name) == 0)
-			return &names[i];
+	for (i = 0; i < names->n; i++) {
+		if (strcmp(names->list[i].name, name) == 0)
+			return &names->list[i];
 	}
 	return NULL;
 }
 
 static size_t
-copy_addresses(const struct name *from, struct addr *out, size_t max)
+copy_addresses(const struct names *names, const struct name *from,
+    struct addr *out, size_t max)
 {
 	size_t i, n = from->n < max ? from->n : max;
 
 	for (i = 0; i < n; i++)
-		out[i] = from->addr[i];
+		out[i] = names->addrs[from->first + i];
 	return n;
 }
 
-/* Stores the addresses that the system's resolver knows. */
-static void
-look_up(struct name *to)
+/* Reads an address with the name of an interface, "fe80::1%eth0". */
+static size_t
+read_zone(const char *name, struct addr *to)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_DGRAM,
-		.ai_flags = strchr(to->name, '%') ? AI_NUMERICHOST : 0 };
-	struct addrinfo *list = NULL, *at;
-	struct addr a;
-	uint32_t i;
+		.ai_flags = AI_NUMERICHOST };
+	struct addrinfo *found = NULL;
+	size_t n = 0;
 
-	if (getaddrinfo(to->name, NULL, &hints, &list) != 0)
-		return;
-	for (at = list; at != NULL; at = at->ai_next) {
-		if (!addr_from_sockaddr(&a, at->ai_addr, at->ai_addrlen))
-			continue;
-		a.port = 0;
-		for (i = 0; i < to->n && !addr_equal(&to->addr[i], &a); i++)
-			;
-		if (i == to->n && i < EXPORTS_ADDRESSES_MAX)
-			to->addr[to->n++] = a;
-	}
-	freeaddrinfo(list);
+	if (getaddrinfo(name, NULL, &hints, &found) != 0)
+		return 0;
+	n = addr_from_sockaddr(to, found->ai_addr, found->ai_addrlen);
+	to->port = 0;
+	freeaddrinfo(found);
+	return n;
+}
+
+/* Stores the addresses that are known of a name. Returns how many. */
+static size_t
+find_addresses(const struct load *l, const char *name, struct addr *to)
+{
+	if (strchr(name, '%') != NULL)
+		return read_zone(name, to);
+	if (l->source == NULL)
+		return 0;
+	return l->source->find(l->source->arg, name, to, EXPORTS_ADDRESSES_MAX);
 }
 
 /* Returns the name's place in the table, where it is looked up once. */
 static const struct name *
 learn_name(struct load *l, const char *name)
 {
-	const struct name *known = find_name(l->names, l->nnames, name);
+	const struct name *known = find_name(&l->names, name);
+	struct addr found[EXPORTS_ADDRESSES_MAX];
+	struct names *t = &l->names;
 	struct name *more;
+	struct addr *addrs;
+	size_t n;
 
 	if (known != NULL)
 		return known;
-	if (l->nnames == EXPORTS_NAMES_MAX || strlen(name) >= NAME_LEN)
+	if (t->n == EXPORTS_NAMES_MAX || strlen(name) >= NAME_LEN)
 		return NULL;
-	more = reallocarray(l->names, l->nnames + 1, sizeof(*more));
+	more = reallocarray(t->list, t->n + 1, sizeof(*more));
 	if (more == NULL)
 		return NULL;
-	l->names = more;
-	more += l->nnames++;
+	t->list = more;
+	n = find_addresses(l, name, found);
+	if (t->naddrs + n > EXPORTS_NAMES_ADDRS)
+		return NULL;
+	addrs = reallocarray(t->addrs, t->naddrs + n + 1, sizeof(*addrs));
+	if (addrs == NULL)
+		return NULL;
+	t->addrs = addrs;
+	memcpy(addrs + t->naddrs, found, n * sizeof(*found));
+	more += t->n++;
 	memset(more, 0, sizeof(*more));
 	memcpy(more->name, name, strlen(name));
-	/* An address with a zone is no question for a name server. */
-	if (l->source == NULL || strchr(name, '%') != NULL)
-		look_up(more);
-	else
-		more->n = (uint32_t)l->source->find(l->source->arg, name,
-		    more->addr, EXPORTS_ADDRESSES_MAX);
+	more->first = (uint32_t)t->naddrs;
+	more->n = (uint32_t)n;
+	t->naddrs += n;
 	return more;
 }
 
@@ -213,18 +357,18 @@ resolve(void *arg, const char *name, struct addr *out, size_t max)
 
 	if (known == NULL)
 		return 0;
-	if (known->n == 0 && l->source != NULL)
+	if (known->n == 0 && l->source != NULL && !l->source->now)
 		return EXPORTS_LATER;
-	return copy_addresses(known, out, max);
+	return copy_addresses(&l->names, known, out, max);
 }
 
 static void
-pass_report(void *arg, enum exports_severity severity, int line, int column,
-    const char *message)
+pass_report(void *arg, enum exports_severity severity, const char *file,
+    int line, int column, const char *message)
 {
 	struct load *l = arg;
 
-	l->hooks->report(l->hooks->arg, severity, line, column, message);
+	l->hooks->report(l->hooks->arg, severity, file, line, column, message);
 }
 
 static bool
@@ -245,11 +389,32 @@ write_all(int fd, const void *data, size_t len)
 	return true;
 }
 
+static off_t
+addrs_at(const struct packed *head)
+{
+	return (off_t)(sizeof(*head) + head->nnames * sizeof(struct name));
+}
+
+static off_t
+text_at(const struct packed *head)
+{
+	return addrs_at(head) + (off_t)(head->naddrs * sizeof(struct addr));
+}
+
+static void
+clear(struct load *l)
+{
+	free(l->names.list);
+	free(l->names.addrs);
+	free(l->text);
+}
+
 /* Returns a sealed memory file, which cannot change, or -1 with errno. */
 static int
 pack(const struct load *l, const struct exports *ex)
 {
-	const struct packed head = { (uint32_t)l->len, (uint32_t)l->nnames,
+	const struct packed head = { (uint32_t)l->names.n,
+		(uint32_t)l->names.naddrs, (uint32_t)l->len,
 		(uint32_t)ex->nusers };
 	int fd;
 
@@ -257,7 +422,9 @@ pack(const struct load *l, const struct exports *ex)
 	if (fd == -1)
 		return -1;
 	if (write_all(fd, &head, sizeof(head)) &&
-	    write_all(fd, l->names, l->nnames * sizeof(*l->names)) &&
+	    write_all(fd, l->names.list, l->names.n * sizeof(*l->names.list)) &&
+	    write_all(fd, l->names.addrs,
+		l->names.naddrs * sizeof(*l->names.addrs)) &&
 	    write_all(fd, l->text, l->len) &&
 	    write_all(fd, ex->users, ex->nusers * sizeof(*ex->users)) &&
 	    fcntl(fd, F_ADD_SEALS,
@@ -296,12 +463,11 @@ exports_load(struct exports_file *out, const char *file,
 {
 	struct load l = { .hooks = hooks, .file = file, .source = names };
 	struct exports_file f = { .packed = -1 };
-	bool good = read_file(&l, &f.missing) && build(&l, &f);
+	bool good = read_files(&l, &f.missing) && build(&l, &f);
 
 	if (good)
 		*out = f;
-	free(l.names);
-	free(l.text);
+	clear(&l);
 	return good;
 }
 
@@ -316,19 +482,14 @@ exports_file_clear(struct exports_file *f)
 	f->packed = -1;
 }
 
-/* The host names that came with the text; a role looks up no others. */
-struct table {
-	const struct name *names;
-	size_t n;
-};
-
+/* Finds a name that came with the text; a role looks up no others. */
 static size_t
 resolve_table(void *arg, const char *name, struct addr *out, size_t max)
 {
-	const struct table *t = arg;
-	const struct name *known = find_name(t->names, t->n, name);
+	const struct names *t = arg;
+	const struct name *known = find_name(t, name);
 
-	return known == NULL ? 0 : copy_addresses(known, out, max);
+	return known == NULL ? 0 : copy_addresses(t, known, out, max);
 }
 
 static bool
@@ -352,7 +513,8 @@ read_at(int fd, void *to, size_t len, off_t at)
 
 static void
 no_report(void *arg UNUSED, enum exports_severity severity UNUSED,
-    int line UNUSED, int column UNUSED, const char *message UNUSED)
+    const char *file UNUSED, int line UNUSED, int column UNUSED,
+    const char *message UNUSED)
 {
 }
 
@@ -370,79 +532,126 @@ exports_rebuild(struct exports_file *f, const struct exports_names *names)
 		l.len = head.text_len;
 		l.text = malloc(l.len + 1);
 		good = l.text != NULL &&
-		    read_at(f->packed, l.text, l.len,
-			(off_t)(sizeof(head) +
-			    head.nnames * sizeof(struct name))) &&
+		    read_at(f->packed, l.text, l.len, text_at(&head)) &&
 		    build(&l, &next);
 	}
 	if (good) {
 		exports_file_clear(f);
 		*f = next;
 	}
-	free(l.names);
-	free(l.text);
+	clear(&l);
 	return good;
+}
+
+/* How long is all of it? 0: the head is malformed. */
+static size_t
+packed_size(const struct packed *head)
+{
+	if (head->text_len > EXPORTS_TEXT_MAX ||
+	    head->nnames > EXPORTS_NAMES_MAX ||
+	    head->naddrs > EXPORTS_NAMES_ADDRS ||
+	    head->nusers > EXPORTS_USERS_MAX)
+		return 0;
+	return (size_t)text_at(head) + head->text_len +
+	    head->nusers * sizeof(struct export_user);
 }
 
 /* Adds the users to a list. Returns false if they are malformed. */
 static bool
-unpack_users(struct exports *ex, int fd, const struct packed *head)
+unpack_users(struct exports *ex, const uint8_t *from, size_t n)
 {
-	const off_t at = (off_t)(sizeof(*head) +
-	    head->nnames * sizeof(struct name) + head->text_len);
 	size_t i;
 
-	if (head->nusers == 0)
+	if (n == 0)
 		return true;
-	ex->users = calloc(head->nusers, sizeof(*ex->users));
-	if (ex->users == NULL ||
-	    !read_at(fd, ex->users, head->nusers * sizeof(*ex->users), at))
+	ex->users = calloc(n, sizeof(*ex->users));
+	if (ex->users == NULL)
 		return false;
-	for (i = 0; i < head->nusers; i++) {
+	memcpy(ex->users, from, n * sizeof(*ex->users));
+	for (i = 0; i < n; i++) {
 		ex->users[i].name[EXPORTS_USER_NAME - 1] = '\0';
 		if (ex->users[i].ngids > EXPORTS_USER_GROUPS)
 			return false;
 	}
-	ex->nusers = head->nusers;
+	ex->nusers = n;
 	return true;
+}
+
+/* Copies the names and their addresses. Returns false if they are malformed. */
+static bool
+unpack_names(struct names *t, const uint8_t *bytes, const struct packed *head)
+{
+	size_t i;
+
+	t->list = calloc(head->nnames + (size_t)1, sizeof(*t->list));
+	t->addrs = calloc(head->naddrs + (size_t)1, sizeof(*t->addrs));
+	if (t->list == NULL || t->addrs == NULL)
+		return false;
+	memcpy(t->list, bytes + sizeof(*head), head->nnames * sizeof(*t->list));
+	memcpy(t->addrs, bytes + addrs_at(head),
+	    head->naddrs * sizeof(*t->addrs));
+	t->n = head->nnames;
+	t->naddrs = head->naddrs;
+	for (i = 0; i < t->n; i++) {
+		t->list[i].name[NAME_LEN - 1] = '\0';
+		if (t->list[i].first > t->naddrs ||
+		    t->list[i].n > t->naddrs - t->list[i].first)
+			return false;
+	}
+	return true;
+}
+
+struct exports *
+exports_unpack_bytes(const uint8_t *bytes, size_t len)
+{
+	struct load l = { 0 };
+	struct exports_hooks hooks = { NULL, resolve_table, &l.names };
+	struct exports *ex = NULL;
+	struct packed head;
+	const uint8_t *text;
+
+	if (len < sizeof(head))
+		return NULL;
+	memcpy(&head, bytes, sizeof(head));
+	if (packed_size(&head) != len)
+		return NULL;
+	text = bytes + text_at(&head);
+	if (unpack_names(&l.names, bytes, &head))
+		ex = exports_parse((const char *)text, head.text_len, &hooks);
+	if (ex != NULL &&
+	    !unpack_users(ex, text + head.text_len, head.nusers)) {
+		exports_free(ex);
+		ex = NULL;
+	}
+	clear(&l);
+	return ex;
+}
+
+uint8_t *
+exports_packed_bytes(int fd, size_t *len)
+{
+	struct packed head;
+	uint8_t *bytes;
+
+	if (!read_at(fd, &head, sizeof(head), 0) ||
+	    (*len = packed_size(&head)) == 0)
+		return NULL;
+	bytes = malloc(*len);
+	if (bytes == NULL || read_at(fd, bytes, *len, 0))
+		return bytes;
+	free(bytes);
+	return NULL;
 }
 
 struct exports *
 exports_unpack(int fd)
 {
 	struct exports *ex = NULL;
-	struct name *names = NULL;
-	struct packed head;
-	struct table table;
-	struct exports_hooks hooks = { NULL, resolve_table, &table };
-	char *text = NULL;
-	size_t size, i;
+	size_t len;
+	uint8_t *bytes = exports_packed_bytes(fd, &len);
 
-	if (!read_at(fd, &head, sizeof(head), 0) ||
-	    head.text_len > EXPORTS_TEXT_MAX ||
-	    head.nnames > EXPORTS_NAMES_MAX || head.nusers > EXPORTS_USERS_MAX)
-		return NULL;
-	size = head.nnames * sizeof(*names);
-	names = malloc(size + 1);
-	text = malloc(head.text_len + (size_t)1);
-	if (names == NULL || text == NULL ||
-	    !read_at(fd, names, size, sizeof(head)) ||
-	    !read_at(fd, text, head.text_len, (off_t)(sizeof(head) + size)))
-		goto out;
-	for (i = 0; i < head.nnames; i++) {
-		names[i].name[NAME_LEN - 1] = '\0';
-		if (names[i].n > EXPORTS_ADDRESSES_MAX)
-			goto out;
-	}
-	table.names = names;
-	table.n = head.nnames;
-	ex = exports_parse(text, head.text_len, &hooks);
-	if (ex != NULL && !unpack_users(ex, fd, &head)) {
-		exports_free(ex);
-		ex = NULL;
-	}
-out:
-	free(names);
-	free(text);
+	if (bytes != NULL)
+		ex = exports_unpack_bytes(bytes, len);
+	free(bytes);
 	return ex;
 }

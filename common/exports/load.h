@@ -13,12 +13,18 @@
 
 #include "exports/exports.h"
 
-#define EXPORTS_NAMES_MAX 1024 /* different host names in a file */
+/* Different names in a file, with the hosts of netgroups; their addresses. */
+#define EXPORTS_NAMES_MAX   1024
+#define EXPORTS_NAMES_ADDRS 8192
 
-/* Where addresses of host names come from; stores at most max of them. */
+/*
+ * Where addresses of host names and netgroups ("@name") come from; stores at
+ * most max of them.
+ */
 struct exports_names {
 	size_t (*find)(void *arg, const char *name, struct addr *, size_t max);
 	void *arg;
+	bool now; /* an answer is final: none comes later */
 };
 
 struct exports_file {
@@ -28,8 +34,8 @@ struct exports_file {
 };
 
 /*
- * Reads, resolves and parses the file. Names NULL: names are looked up here
- * and now, for a check. Returns false after reporting every
+ * Reads, resolves and parses the file. Names NULL: no name has an
+ * address. Returns false after reporting every
  * error; the struct is then unchanged. Line 0 means the file as a whole. A file
  * that other users can write is refused.
  */
@@ -47,6 +53,10 @@ void exports_file_clear(struct exports_file *);
  * packed. fd stays open.
  */
 struct exports *exports_unpack(int fd);
+/* The same from its bytes, for a role that may not read files. */
+struct exports *exports_unpack_bytes(const uint8_t *, size_t len);
+/* Returns the bytes of packed, to be freed, or NULL. */
+uint8_t *exports_packed_bytes(int fd, size_t *len);
 
 /*
  * Calls tell with "added", "removed" or "changed" for each export that differs.

@@ -7,15 +7,17 @@
  * Runs in: wherever exports_parse() does.
  */
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "exports/client.h"
 #include "exports/id.h"
 #include "exports/parse.h"
 
 #define OPTION_NAME_MAX 24
-#define NEAR_ENOUGH	3 /* letters that may differ in a suggestion */
 
 _Static_assert(sizeof(enum export_sync) == sizeof(uint32_t), "a CHOICE");
 
@@ -46,11 +48,19 @@ static void option_alias(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_fsid(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
+static void option_map_gids(struct exports_parser *, struct exports_draft *,
+    const char *, struct exports_at);
+static void option_map_uids(struct exports_parser *, struct exports_draft *,
+    const char *, struct exports_at);
 static void option_mountpoint(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_names(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_sec(struct exports_parser *, struct exports_draft *,
+    const char *, struct exports_at);
+static void option_squash_gids(struct exports_parser *, struct exports_draft *,
+    const char *, struct exports_at);
+static void option_squash_uids(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_xprtsec(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
@@ -69,7 +79,8 @@ static const struct option options[] = {
 	{ "anongid",          NUMBER,     2,  AT(anongid), false, 0, UID_LAST, NULL },
 	{ "anonuid",          NUMBER,     3,  AT(anonuid), false, 0, UID_LAST, NULL },
 	{ "async",            CHOICE,     4,  AT(sync), false, SYNC_NONE, 0, NULL },
-	{ "auth_nlm",         IDLE,       0,  0, false, 0, 0, NULL },
+	{ "audit",            FLAG,       22, AT(audit), true, 0, 0, NULL },
+	{ "auth_nlm",         FLAG,       23, AT(no_auth_nlm), false, 0, 0, NULL },
 	{ "certuser",         FLAG,       21, AT(certuser), true, 0, 0, NULL },
 	{ "crossmnt",         FLAG,       5,  AT(crossmnt), true, 0, 0, NULL },
 	{ "datasync",         CHOICE,     4,  AT(sync), false, SYNC_DATA, 0, NULL },
@@ -78,13 +89,15 @@ static const struct option options[] = {
 	{ "fsid",             SPECIAL,    8,  0, false, 0, 0, option_fsid },
 	{ "hide",             FLAG,       9,  AT(nohide), false, 0, 0, NULL },
 	{ "insecure",         FLAG,       10, AT(insecure), true, 0, 0, NULL },
-	{ "insecure_locks",   IDLE,       0,  0, false, 0, 0, NULL },
+	{ "insecure_locks",   FLAG,       23, AT(no_auth_nlm), true, 0, 0, NULL },
+	{ "map_gids",         SPECIAL,    0,  0, false, 0, 0, option_map_gids },
+	{ "map_uids",         SPECIAL,    0,  0, false, 0, 0, option_map_uids },
 	{ "mountpoint",       SPECIAL,    11, 0, false, 0, 0, option_mountpoint },
 	{ "mp",               SPECIAL,    11, 0, false, 0, 0, option_mountpoint },
 	{ "names",            SPECIAL,    12, 0, false, 0, 0, option_names },
 	{ "no_acl",           IDLE,       0,  0, false, 0, 0, NULL },
 	{ "no_all_squash",    FLAG,       1,  AT(all_squash), false, 0, 0, NULL },
-	{ "no_auth_nlm",      IDLE,       0,  0, false, 0, 0, NULL },
+	{ "no_auth_nlm",      FLAG,       23, AT(no_auth_nlm), true, 0, 0, NULL },
 	{ "no_pnfs",          IDLE,       0,  0, false, 0, 0, NULL },
 	{ "no_root_squash",   FLAG,       13, AT(no_root_squash), true, 0, 0, NULL },
 	{ "no_subtree_check", FLAG,       14, AT(subtree_check), false, 0, 0, NULL },
@@ -99,9 +112,11 @@ static const struct option options[] = {
 	{ "rw",               FLAG,       16, AT(rw), true, 0, 0, NULL },
 	{ "sec",              SPECIAL,    17, 0, false, 0, 0, option_sec },
 	{ "secure",           FLAG,       10, AT(insecure), false, 0, 0, NULL },
-	{ "secure_locks",     IDLE,       0,  0, false, 0, 0, NULL },
+	{ "secure_locks",     FLAG,       23, AT(no_auth_nlm), false, 0, 0, NULL },
 	{ "security_label",   IDLE,       0,  0, false, 0, 0, NULL },
 	{ "setid",            FLAG,       20, AT(setid), true, 0, 0, NULL },
+	{ "squash_gids",      SPECIAL,    0,  0, false, 0, 0, option_squash_gids },
+	{ "squash_uids",      SPECIAL,    0,  0, false, 0, 0, option_squash_uids },
 	{ "subtree_check",    FLAG,       14, AT(subtree_check), true, 0, 0, NULL },
 	{ "sync",             CHOICE,     4,  AT(sync), false, SYNC_ALL, 0, NULL },
 	{ "wdelay",           IDLE,       0,  0, false, 0, 0, NULL },
@@ -166,7 +181,9 @@ exports_options_equal(const struct export_options *a,
 			return false;
 	}
 	return a->names == b->names && a->mountpoint == b->mountpoint &&
-	    a->xprtsec == b->xprtsec;
+	    a->xprtsec == b->xprtsec &&
+	    memcmp(&a->uids, &b->uids, sizeof(a->uids)) == 0 &&
+	    memcmp(&a->gids, &b->gids, sizeof(a->gids)) == 0;
 }
 
 /* Reads decimal digits only: no sign, no blanks, no overflow. */
@@ -262,6 +279,44 @@ option_fsid(struct exports_parser *p, struct exports_draft *d,
 }
 
 static void
+map_add(struct exports_parser *p, struct id_map *map, const char *name,
+    const char *value, struct exports_at at)
+{
+	const char *why = id_map_add(map, value, *name == 's');
+
+	if (why != NULL)
+		exports_error(p, at, "%s \"%s\": %s", name, value, why);
+}
+
+static void
+option_map_gids(struct exports_parser *p, struct exports_draft *d,
+    const char *value, struct exports_at at)
+{
+	map_add(p, &d->options.gids, "map_gids", value, at);
+}
+
+static void
+option_map_uids(struct exports_parser *p, struct exports_draft *d,
+    const char *value, struct exports_at at)
+{
+	map_add(p, &d->options.uids, "map_uids", value, at);
+}
+
+static void
+option_squash_gids(struct exports_parser *p, struct exports_draft *d,
+    const char *value, struct exports_at at)
+{
+	map_add(p, &d->options.gids, "squash_gids", value, at);
+}
+
+static void
+option_squash_uids(struct exports_parser *p, struct exports_draft *d,
+    const char *value, struct exports_at at)
+{
+	map_add(p, &d->options.uids, "squash_uids", value, at);
+}
+
+static void
 option_mountpoint(struct exports_parser *p, struct exports_draft *d,
     const char *value, struct exports_at at)
 {
@@ -332,58 +387,19 @@ option_xprtsec(struct exports_parser *p, struct exports_draft *d,
 	d->options.xprtsec = least;
 }
 
-/* A dash and an underscore count as equal, because they are often confused. */
-static bool
-same_letter(char a, char b)
-{
-	return (a == '-' ? '_' : a) == (b == '-' ? '_' : b);
-}
-
-/* Returns the number of edits (change, insert, delete) between two words. */
-static unsigned int
-distance(const char *a, size_t alen, const char *b)
-{
-	unsigned int row[OPTION_NAME_MAX + 1], diagonal, above, best;
-	size_t i, j, blen = strlen(b);
-
-	for (j = 0; j <= blen; j++)
-		row[j] = (unsigned int)j;
-	for (i = 1; i <= alen; i++) {
-		diagonal = row[0];
-		row[0] = (unsigned int)i;
-		for (j = 1; j <= blen; j++) {
-			above = row[j];
-			best = diagonal + !same_letter(a[i - 1], b[j - 1]);
-			if (above + 1 < best)
-				best = above + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			diagonal = above;
-			row[j] = best;
-		}
-	}
-	return row[blen];
-}
-
 static void
 option_unknown(struct exports_parser *p, const char *text, size_t len,
     struct exports_at at)
 {
-	const char *nearest = NULL;
-	unsigned int d, least = NEAR_ENOUGH + 1;
+	struct text_near near = { .word = text, .len = len };
 	size_t i;
 
-	for (i = 0; i < nitems(options) && len <= OPTION_NAME_MAX; i++) {
-		d = distance(text, len, options[i].name);
-		if (d < least && d < len) {
-			least = d;
-			nearest = options[i].name;
-		}
-	}
-	if (nearest != NULL)
+	for (i = 0; i < nitems(options); i++)
+		text_near(&near, options[i].name);
+	if (near.best != NULL)
 		exports_error(p, at,
 		    "unknown option \"%.*s\" (did you mean \"%s\"?)", (int)len,
-		    text, nearest);
+		    text, near.best);
 	else
 		exports_error(p, at, "unknown option \"%.*s\"",
 		    len > EXPORTS_PATH_MAX ? EXPORTS_PATH_MAX : (int)len, text);
@@ -503,4 +519,80 @@ exports_option_idle(struct exports_parser *p)
 	if (n > 0)
 		exports_warning(p, p->idle_at,
 		    "accepted but without effect in this server: %s", names);
+}
+
+static void append(char out[EXPORTS_OPTIONS_TEXT], const char *fmt, ...)
+    PRINTF_LIKE(2, 3);
+
+/* Appends an option, with a comma before it. What does not fit is left out. */
+static void
+append(char out[EXPORTS_OPTIONS_TEXT], const char *fmt, ...)
+{
+	size_t len = strlen(out);
+	va_list ap;
+
+	if (len > 0 && len < EXPORTS_OPTIONS_TEXT - 1)
+		out[len++] = ',';
+	va_start(ap, fmt);
+	(void)vsnprintf(out + len, EXPORTS_OPTIONS_TEXT - len, fmt, ap);
+	va_end(ap);
+}
+
+/* Appends "map_uids=2000-2999/12000" or "squash_uids=0" for each range. */
+static void
+append_map(char out[EXPORTS_OPTIONS_TEXT], const struct id_map *map,
+    const char *what)
+{
+	const struct id_range *r;
+	char last[16], here[16];
+	uint32_t i;
+
+	for (i = 0; i < map->n; i++) {
+		r = &map->list[i];
+		last[0] = here[0] = '\0';
+		if (r->count > 1)
+			(void)snprintf(last, sizeof(last), "-%u",
+			    r->client + r->count - 1);
+		if (r->here != ID_MAP_SQUASH)
+			(void)snprintf(here, sizeof(here), "/%u", r->here);
+		append(out, "%s_%s=%u%s%s", *here != '\0' ? "map" : "squash",
+		    what, r->client, last, here);
+	}
+}
+
+void
+exports_options_print(const struct export_options *options_of,
+    char out[EXPORTS_OPTIONS_TEXT])
+{
+	const char *from = (const char *)options_of;
+	const struct option *o;
+	uint32_t number;
+	size_t i;
+
+	out[0] = '\0';
+	for (i = 0; i < nitems(options); i++) {
+		o = &options[i];
+		if (o->kind == FLAG) {
+			if (memcmp(from + o->offset, &o->value,
+				sizeof(o->value)) == 0)
+				append(out, "%s", o->name);
+			continue;
+		}
+		if (o->kind != CHOICE && o->kind != NUMBER)
+			continue;
+		memcpy(&number, from + o->offset, sizeof(number));
+		if (o->kind == CHOICE && number == o->low)
+			append(out, "%s", o->name);
+		else if (o->kind == NUMBER && number >= o->low)
+			append(out, "%s=%u", o->name, number);
+	}
+	append_map(out, &options_of->uids, "uids");
+	append_map(out, &options_of->gids, "gids");
+	append(out, "sec=sys");
+	if (options_of->mountpoint)
+		append(out, "mountpoint");
+	if (options_of->names == NAMES_UTF16LE)
+		append(out, "names=utf16le");
+	if (options_of->xprtsec != PEER_PLAIN)
+		append(out, "xprtsec=%s", exports_xprtsec(options_of->xprtsec));
 }

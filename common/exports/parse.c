@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "exports/client.h"
 #include "exports/parse.h"
 
 #define LITERAL	 0x100 /* quoted or escaped: never syntax */
@@ -268,6 +269,7 @@ find_or_add_export(struct parse *s, const char *path, const struct word *w)
 		exports_error(&s->p, w->at, "out of memory");
 		return NULL;
 	}
+	list[ex->n].source = w->at.source;
 	list[ex->n].line = w->at.line;
 	return &list[ex->n++];
 }
@@ -333,15 +335,16 @@ static void
 repeat_client(struct parse *s, struct export_client *c,
     const struct exports_draft *d, const struct word *w)
 {
+	char where[EXPORTS_WHERE];
+
+	(void)exports_where(c->source, c->line, where);
 	if (!exports_options_equal(&c->options, &d->options))
 		exports_warning(&s->p, w->at,
-		    "\"%s\" contradicts line %d, which counts: remove one of "
-		    "them",
-		    w->text, c->line);
+		    "\"%s\" contradicts %s, which counts: remove one of them",
+		    w->text, where);
 	else if (add_aliases(s, c, d, w) == 0)
 		exports_warning(&s->p, w->at,
-		    "\"%s\" is listed twice (also in line %d)", w->text,
-		    c->line);
+		    "\"%s\" is listed twice (also in %s)", w->text, where);
 }
 
 /* Adds a client; wanted says which hosts it matches. */
@@ -383,6 +386,7 @@ add_clients(struct parse *s, struct export *e, struct word *w,
 {
 	struct export_client wanted = { .cert = h->cert,
 		.any = h->any,
+		.source = w->at.source,
 		.line = w->at.line,
 		.column = w->at.column,
 		.text = w->text, /* to compare */
@@ -418,6 +422,17 @@ check_draft(struct parse *s, const struct exports_host *h,
 	if (o->certuser && (o->all_squash || o->no_root_squash))
 		exports_error(&s->p, w->at,
 		    "\"%s\": certuser goes with neither all_squash nor "
+		    "no_root_squash",
+		    w->text);
+	if (o->certuser && (o->uids.n > 0 || o->gids.n > 0))
+		exports_error(&s->p, w->at,
+		    "\"%s\": certuser goes with no map, since the user is one "
+		    "of this machine",
+		    w->text);
+	if (!o->no_root_squash &&
+	    (id_map_gives(&o->uids, 0) || id_map_gives(&o->gids, 0)))
+		exports_error(&s->p, w->at,
+		    "\"%s\": a map gives user or group 0, which needs "
 		    "no_root_squash",
 		    w->text);
 	if (o->all_squash && o->no_root_squash)
@@ -550,6 +565,40 @@ parse_line(struct parse *s)
 		    w.text);
 }
 
+/*
+ * Begins the files whose marks are here, at the start of a line. Returns false
+ * if there is no memory.
+ */
+static bool
+begin_file(struct parse *s)
+{
+	struct exports_source *source;
+	struct lexer *lx = &s->lx;
+	const char *name, *end;
+	size_t len;
+
+	while (lex_byte(lx, lx->pos) == EXPORTS_MARK) {
+		name = lx->text + lx->pos + 1;
+		end = memchr(name, '\n', lx->len - lx->pos - 1);
+		len =
+		    end != NULL ? (size_t)(end - name) : lx->len - lx->pos - 1;
+		source = calloc(1, sizeof(*source) + len + 1);
+		if (source == NULL) {
+			exports_error(&s->p, lx->at, "out of memory");
+			return false;
+		}
+		memcpy(source->name, name, len);
+		source->next = s->ex->sources;
+		source->number =
+		    source->next != NULL ? source->next->number + 1 : 1;
+		s->ex->sources = source;
+		lx->next = exports_top;
+		lx->next.source = source;
+		lx->pos += 1 + len + (end != NULL);
+	}
+	return true;
+}
+
 struct exports *
 exports_parse(const char *text, size_t len, const struct exports_hooks *hooks)
 {
@@ -568,7 +617,10 @@ exports_parse(const char *text, size_t len, const struct exports_hooks *hooks)
 		    EXPORTS_TEXT_MAX);
 		goto out;
 	}
-	for (lex_next(&s); s.lx.c != END; lex_next(&s)) {
+	while (begin_file(&s)) {
+		lex_next(&s);
+		if (s.lx.c == END)
+			break;
 		parse_line(&s);
 		if (s.lx.c == END || s.full ||
 		    s.p.reports > EXPORTS_REPORTS_MAX)

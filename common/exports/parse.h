@@ -12,13 +12,17 @@
 #include "exports/exports.h"
 
 #define EXPORTS_REPORTS_MAX   100 /* the last report says that it stops */
-#define EXPORTS_ADDRESSES_MAX 16 /* of one host name */
+#define EXPORTS_ADDRESSES_MAX 512 /* of one host name or netgroup */
 #define EXPORTS_OPTIONS_MAX   64 /* rows of the option table */
 
-/* A place in the file. */
+/* A place in a file. */
 struct exports_at {
 	int line, column; /* from 1 */
+	const struct exports_source *source;
 };
+
+/* At the start of a line, this byte and a name begin the next file. */
+#define EXPORTS_MARK '\001'
 
 struct exports_parser {
 	const struct exports_hooks *hooks;

@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads /proc/self/mountinfo once. If several mounts have one path, the last
- * one covers the others.
+ * See submounts.h.
  * Runs in: mountd parent, nfsd parent.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "exports/id.h"
 #include "exports/submounts.h"
-
-#define MOUNT_LINE_MAX 8192
-
-/* Is path the directory above, or below it? */
-static bool
-is_at_or_below(const char *path, const char *above)
-{
-	size_t len = strcmp(above, "/") == 0 ? 0 : strlen(above);
-
-	return strncmp(path, above, len) == 0 &&
-	    (path[len] == '/' || path[len] == '\0');
-}
 
 static bool
 is_taken(const struct submounts *s, const struct exports *ex, uint16_t id)
@@ -56,7 +39,7 @@ submounts_add(struct submounts *s, const struct exports *ex,
 	uint16_t id = exports_id_inside(path);
 
 	if (s->n == SUBMOUNTS_MAX) {
-		if (!s->full)
+		if (!s->full && log_permit("mounts inside", 0))
 			log_warnx("exports: %s and later mounts are not "
 				  "entered: %d mounts inside are the limit, no "
 				  "flag raises it (export them by themselves)",
@@ -70,65 +53,70 @@ submounts_add(struct submounts *s, const struct exports *ex,
 	    sizeof(sub->path)) {
 		sub->index = (uint32_t)(e - ex->list);
 		sub->id = id;
-		sub->root = -1;
+		sub->root.fd = -1;
 		s->n++;
 	}
 }
 
-/* Records one mount: which exports lie on it, and in which export it lies. */
+/* Records a mount if it lies in an export that may be entered. */
 static void
-submounts_take(struct submounts *s, const struct exports *ex, const char *path,
-    uint64_t mount)
+submounts_take(struct submounts *s, const struct exports *ex,
+    const struct mountinfo_line *m)
 {
-	const struct export *e = exports_find_above(ex, path);
+	const struct export *e = exports_find_above(ex, m->path);
 	struct submount *sub;
+
+	if (e == NULL || strcmp(e->path, m->path) == 0 || !exports_crossmnt(e))
+		return; /* outside all exports, itself one, or not entered */
+	submounts_add(s, ex, e, m->path);
+	sub = submounts_find(s, m->path);
+	if (sub != NULL)
+		sub->mount = m->sum;
+}
+
+void
+submounts_list(struct submounts *s, const struct exports *ex,
+    const struct mountinfo *info, const struct forbid *forbid)
+{
+	const struct mountinfo_line *m;
 	size_t i;
 
-	/* In the kernel's order a deeper or covering mount comes later. */
-	for (i = 0; i < ex->n; i++)
-		if (is_at_or_below(ex->list[i].path, path))
-			s->under[i] = mount;
-	if (e == NULL || strcmp(e->path, path) == 0 || !exports_crossmnt(e))
-		return; /* outside all exports, itself one, or not entered */
-	if (submounts_find(s, path) == NULL)
-		submounts_add(s, ex, e, path);
-	sub = submounts_find(s, path);
-	if (sub != NULL)
-		sub->mount = mount;
-}
-
-void
-submounts_list(struct submounts *s, const struct exports *ex)
-{
-	static const struct hash_key key = { "tern submount" };
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[MOUNT_LINE_MAX], path[MOUNT_LINE_MAX];
-
 	memset(s, 0, sizeof(*s));
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "%*s %*s %*s %*s %8191s", path) != 1)
-			continue;
-		text_unescape(path);
-		submounts_take(s, ex, path,
-		    hash_bytes(&key, line, strlen(line)));
+	for (i = 0; i < info->n; i++) {
+		m = &info->list[i];
+		/* One that another mount covers is not to be seen. */
+		if (mountinfo_find(info, m->path) == m &&
+		    !forbid_mount(forbid, info, m))
+			submounts_take(s, ex, m);
 	}
-	if (f != NULL)
-		fclose(f);
+}
+
+/* Tells of the mounts that are in one list and not in the other. */
+static void
+tell(struct submounts *from, struct submounts *other, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < from->n; i++)
+		if (submounts_find(other, from->list[i].path) == NULL)
+			log_info("exports: %s %s", from->list[i].path, what);
 }
 
 void
-submounts_open(struct submounts *s, const struct jail *jail)
+submounts_open(struct submounts *s, const struct jail *jail,
+    struct submounts *before)
 {
+	const struct fh_root *root;
 	size_t i, n = 0;
 
 	for (i = 0; i < s->n; i++) {
-		s->list[i].root = jail_root(jail, s->list[i].path);
-		if (s->list[i].root == -1)
+		root = jail_facts(jail, s->list[i].path);
+		if (root == NULL)
 			continue; /* the jail has logged why */
-		log_info("exports: %s is entered (crossmnt)", s->list[i].path);
-		if (i != n)
-			s->list[n] = s->list[i];
-		n++;
+		s->list[n] = s->list[i];
+		s->list[n++].root = *root;
 	}
 	s->n = n;
+	tell(s, before, "is entered (crossmnt)");
+	tell(before, s, "is unmounted: no longer entered");
 }

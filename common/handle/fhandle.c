@@ -109,12 +109,31 @@ fh_is_utf16(const struct fh *fh)
 	return (fh->bytes[0] & FH_UTF16) != 0;
 }
 
-/* Reverses fh_pack(). Returns false if fh_pack() cannot have made it. */
-static bool
+static size_t
+inner_len(const struct fh *fh)
+{
+	return ((fh->bytes[0] & ~FH_VERSION) >> FH_LEN_SHIFT) * 4u;
+}
+
+bool
+fh_is_formed(const struct fh *fh)
+{
+	size_t len = inner_len(fh);
+
+	if ((fh->bytes[0] & 0xc0u) != FH_VERSION || fh_kind(fh) == 0)
+		return false;
+	/* Other clients must not get away with the short tag of players. */
+	if (fh_kind(fh) == FH_PLAYER)
+		return len == 0 && fh_is_utf16(fh);
+	return len > 0 && len <= FH_INNER_MAX && !fh_is_utf16(fh);
+}
+
+/* Reverses fh_pack() of a handle that is formed. */
+static void
 unpack(const struct fh *fh, struct fh_plain *plain)
 {
 	struct fh_plain p = { .kind = fh_kind(fh) };
-	size_t len = ((fh->bytes[0] & ~FH_VERSION) >> FH_LEN_SHIFT) * 4u;
+	size_t len = inner_len(fh);
 
 	p.utf16 = (fh->bytes[0] & FH_UTF16) != 0;
 	p.export_id = fh_export_id(fh);
@@ -123,16 +142,12 @@ unpack(const struct fh *fh, struct fh_plain *plain)
 		p.inner[0] = fh->bytes[1];
 		memcpy(p.inner + 1, fh->bytes + FH_AT_INNER, FH_PLAYER_ID - 1);
 		*plain = p;
-		/* Other clients must not get away with the short tag. */
-		return len == 0 && p.utf16;
+		return;
 	}
-	if (len == 0 || len > FH_INNER_MAX || p.utf16)
-		return false;
 	p.len = (uint8_t)len;
 	p.type = fh->bytes[FH_AT_TYPE];
 	memcpy(p.inner, fh->bytes + FH_AT_INNER, len);
 	*plain = p;
-	return true;
 }
 
 void
@@ -162,12 +177,6 @@ fh_export_id(const struct fh *fh)
 	    fh->bytes[FH_AT_EXPORT + 1]);
 }
 
-static bool
-known(const struct fh *fh)
-{
-	return (fh->bytes[0] & 0xc0u) == FH_VERSION && fh_kind(fh) != 0;
-}
-
 bool
 fh_check_worker(const struct fh *fh, const char *path,
     const struct fh_subkey *key, struct fh_plain *plain)
@@ -175,14 +184,17 @@ fh_check_worker(const struct fh *fh, const char *path,
 	uint8_t sum[crypto_shorthash_BYTES];
 	size_t at = FH_AT_WORKER, n = FH_TAG;
 
-	if (!known(fh))
+	if (!fh_is_formed(fh))
 		return false;
 	if (fh_kind(fh) == FH_PLAYER) {
 		at = FH_PLAYER_AT_TAG;
 		n = FH_PLAYER_TAG;
 	}
 	tag(sum, fh, at, path, key);
-	return sodium_memcmp(sum, fh->bytes + at, n) == 0 && unpack(fh, plain);
+	if (sodium_memcmp(sum, fh->bytes + at, n) != 0)
+		return false;
+	unpack(fh, plain);
+	return true;
 }
 
 bool
@@ -191,19 +203,22 @@ fh_check_broker(const struct fh *fh, const char *path,
 {
 	uint8_t sum[crypto_shorthash_BYTES];
 
-	if (!known(fh) || fh_kind(fh) != FH_KERNEL)
+	if (!fh_is_formed(fh) || fh_kind(fh) != FH_KERNEL)
 		return false;
 	tag(sum, fh, FH_AT_BROKER, path, key);
-	return sodium_memcmp(sum, fh->bytes + FH_AT_BROKER, FH_TAG) == 0 &&
-	    unpack(fh, plain);
+	if (sodium_memcmp(sum, fh->bytes + FH_AT_BROKER, FH_TAG) != 0)
+		return false;
+	unpack(fh, plain);
+	return true;
 }
 
 /*
  * Makes the key file. It is written under another name and then linked, so two
- * daemons that start together use the same key. Returns 0, or -1 with errno.
+ * daemons that start together use the same key. *made: this one made it. Returns
+ * 0, or -1 with errno.
  */
 static int
-key_make(const char *file)
+key_make(const char *file, bool *made)
 {
 	char temporary[4096];
 	uint8_t key[FH_KEY_SIZE];
@@ -221,8 +236,10 @@ key_make(const char *file)
 		return -1;
 	randombytes_buf(key, sizeof(key));
 	if (write(fd, key, sizeof(key)) == (ssize_t)sizeof(key) &&
-	    fsync(fd) == 0 && (link(temporary, file) == 0 || errno == EEXIST))
-		result = 0;
+	    fsync(fd) == 0) {
+		*made = link(temporary, file) == 0;
+		result = *made || errno == EEXIST ? 0 : -1;
+	}
 	saved = errno;
 	sodium_memzero(key, sizeof(key));
 	close(fd);
@@ -250,9 +267,8 @@ key_open(const char *file, bool *made)
 			(void)mkdir(dir, 0755); /* open() reports a failure */
 		}
 	}
-	if (key_make(file) == -1)
+	if (key_make(file, made) == -1)
 		return -1;
-	*made = true;
 	return open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
@@ -270,7 +286,12 @@ fh_key_load(const char *file, uint8_t key[FH_KEY_SIZE], char *why,
 		return -1;
 	}
 	fd = key_open(file, &made);
-	if (fd == -1 || fstat(fd, &st) == -1)
+	if (fd == -1 && (errno == ENOSPC || errno == EDQUOT || errno == EROFS))
+		snprintf(why, why_size,
+		    "%s: cannot make the handle key: %s (make room there, or "
+		    "name another file with -k)",
+		    file, strerror(errno));
+	else if (fd == -1 || fstat(fd, &st) == -1)
 		snprintf(why, why_size, "%s: %s", file, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
 		snprintf(why, why_size, "%s: not a regular file", file);

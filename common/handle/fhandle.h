@@ -73,6 +73,11 @@ void fh_normalize(struct fh *);
 uint16_t fh_export_id(const struct fh *);
 /* Returns the kind that an unverified handle says it is of; may be 0. */
 enum fh_kind fh_kind(const struct fh *);
+/*
+ * Can Tern have made a handle with this first byte: version, kind, dialect,
+ * length? False also for a handle of another length, which is all zero.
+ */
+bool fh_is_formed(const struct fh *);
 /* Does it hold the kernel's handle? Others are found by their last place. */
 bool fh_is_kernel(const struct fh *);
 /* Are names below it UTF-16LE? Also of an unverified handle. */

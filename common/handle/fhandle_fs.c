@@ -112,6 +112,42 @@ fh_fs_root(const struct fh_fs *fs, int root, uint16_t export_id, bool utf16,
 	return 0;
 }
 
+int
+fh_fs_look(struct fh_root *r, int root, bool kernel)
+{
+	struct statx sx;
+	struct stat st;
+
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	if (fstat(root, &st) == -1)
+		return -1;
+	if (!S_ISDIR(st.st_mode)) {
+		errno = ENOTDIR;
+		return -1;
+	}
+	if (fh_fs_probe(&r->fs, root, kernel) == -1 ||
+	    fh_fs_root(&r->fs, root, 0, false, &r->plain[0]) == -1 ||
+	    fh_fs_root(&r->fs, root, 0, true, &r->plain[1]) == -1)
+		return -1;
+	r->dev = st.st_dev;
+	r->ino = st.st_ino;
+	r->mount_id = fh_fs_mount(root);
+	r->own_mount = statx(root, "", AT_EMPTY_PATH, 0, &sx) == 0 &&
+	    (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	r->fd = root;
+	return 0;
+}
+
+struct fh_plain
+fh_fs_plain_root(const struct fh_root *r, uint16_t export_id, bool utf16)
+{
+	struct fh_plain plain = r->plain[utf16];
+
+	plain.export_id = export_id;
+	return plain;
+}
+
 static int
 kernel_plain(int fd, uint16_t export_id, uint64_t mount_id,
     struct fh_plain *plain)

@@ -32,6 +32,28 @@ struct fh_id {
 };
 
 /*
+ * The root of an export, and what is known of it. It is found out once, by a
+ * process that may hang in the filesystem. Nothing else asks the filesystem.
+ */
+struct fh_root {
+	int fd; /* -1: absent */
+	struct fh_fs fs;
+	uint64_t dev, ino;
+	uint64_t mount_id; /* 0: not known */
+	bool own_mount; /* it is the root of a mount */
+	struct fh_plain plain[2]; /* its handle: names in bytes, in UTF-16 */
+};
+
+/*
+ * Fills in everything but the export id of the handles. The descriptor is not
+ * O_PATH, if its filesystem permits. kernel: the kernel's handles may be used.
+ * Returns 0, or -1 with errno.
+ */
+int fh_fs_look(struct fh_root *, int root, bool kernel);
+/* The content of the root's handle; utf16: for a player. */
+struct fh_plain fh_fs_plain_root(const struct fh_root *, uint16_t export_id,
+    bool utf16);
+/*
  * Fills in the filesystem of an export's root. kernel: the kernel's handles may
  * be used. Without a mount of the export's own they may not: the kernel would
  * open directories outside. Returns 0, or -1 with errno.

@@ -44,6 +44,7 @@
 #include "base/util.h"
 #include "process/notify.h"
 
+#define DAEMON_SOCKET	  "/run/tern/portmap.sock" /* of portmapd */
 #define DAEMON_LISTEN_MAX 64
 #define DAEMON_EVENTS_MAX 8 /* signals and the watchdog */
 
@@ -68,7 +69,7 @@ struct daemon {
 	/* From the command line: daemon_options(). */
 	const char *name; /* "nfsd" */
 	const char *user; /* -u */
-	const char *socket; /* -s */
+	const char *socket; /* -s; NULL: not given */
 	const char *exports_file; /* -f */
 	const char *key_file; /* -k */
 	bool foreground; /* -d */
@@ -77,6 +78,7 @@ struct daemon {
 	bool strict; /* -o strict */
 	int verbose; /* -v */
 	uint16_t port; /* -p */
+	const char *port_option; /* "-p", for messages about the port */
 	struct daemon_listen listens[DAEMON_LISTEN_MAX]; /* -a */
 	size_t nlistens;
 	char **operands; /* the arguments after the options */

@@ -137,14 +137,14 @@ refuse(const struct daemon *d, const struct addr *at, bool udp)
 
 	(void)addr_print(at, text);
 	if (saved == EADDRINUSE) {
-		listen_owner(at, udp, owner, sizeof(owner));
+		listen_owner(at, udp, d->port_option, owner, sizeof(owner));
 		fatalx("cannot listen on %s %s: %s", proto, text, owner);
 	}
 	if (saved == EACCES)
 		fatalx("cannot listen on %s %s: ports below 1024 need root "
 		       "(or CAP_NET_BIND_SERVICE): choose a high port "
-		       "with -p",
-		    proto, text);
+		       "with %s",
+		    proto, text, d->port_option);
 	if (saved == EADDRNOTAVAIL)
 		fatalx("cannot listen on %s %s: no interface of this machine "
 		       "has that address (\"ip address\" shows them)",
@@ -243,7 +243,8 @@ listen_all(struct listen_set *set, const struct daemon *d, const char *what,
 		return;
 	}
 	fatalx("no port is free for UDP and TCP on every address: choose one "
-	       "with -p");
+	       "with %s",
+	    d->port_option);
 }
 
 int

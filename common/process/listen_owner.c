@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Finds the socket of a port in /proc/net, and its process in /proc/PID/fd.
- * Runs in: the first process of each daemon, when it cannot start.
+ * Runs in: the first process of each daemon, when it cannot start or register.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -32,6 +32,12 @@ static const struct {
 	{ "systemd",
 	    "a socket unit holds it (\"systemctl list-sockets\" "
 	    "shows which; stop that)" },
+};
+
+/* The kernel's tables; a unit with ProcSubset=pid has no /proc/net. */
+static const char *const tables[2][2] = {
+	{ "/proc/self/net/tcp", "/proc/self/net/tcp6" },
+	{ "/proc/self/net/udp", "/proc/self/net/udp6" },
 };
 
 /* Returns the inode number of the socket with this local port; 0: none. */
@@ -128,30 +134,52 @@ find_fix(const char *comm)
 	return "stop it";
 }
 
-void
-listen_owner(const struct addr *at, bool udp, char *out, size_t size)
+/* Returns the inode number of the socket at the address; 0: none. */
+static unsigned long
+find_socket(const struct addr *at, bool udp)
 {
-	static const char *const tables[2][2] = {
-		{ "/proc/net/tcp", "/proc/net/tcp6" },
-		{ "/proc/net/udp", "/proc/net/udp6" },
-	};
-	char pid[24], comm[32];
-	unsigned long inode;
+	unsigned long inode =
+	    find_inode(tables[udp][at->family == AF_INET6], udp, at->port);
 
-	inode = find_inode(tables[udp][at->family == AF_INET6], udp, at->port);
-	if (inode == 0) /* an IPv6 socket may cover IPv4 too */
-		inode = find_inode(tables[udp][1], udp, at->port);
+	/* An IPv6 socket may cover IPv4 too. */
+	return inode != 0 ? inode : find_inode(tables[udp][1], udp, at->port);
+}
+
+bool
+listen_holder(const struct addr *at, bool udp, char *out, size_t size)
+{
+	unsigned long inode = find_socket(at, udp);
+	char pid[24], comm[32];
+
+	if (inode == 0 && access(tables[udp][0], R_OK) == 0)
+		return false;
+	if (inode != 0 && find_process(inode, pid, comm))
+		(void)snprintf(out, size, "%s (pid %s)", comm, pid);
+	else
+		(void)snprintf(out, size,
+		    "the kernel or a process of another user");
+	return true;
+}
+
+void
+listen_owner(const struct addr *at, bool udp, const char *option, char *out,
+    size_t size)
+{
+	unsigned long inode = find_socket(at, udp);
+	char pid[24], comm[32];
+
 	if (inode == 0)
 		(void)snprintf(out, size,
-		    "the port is taken: choose another with -p");
+		    "the port is taken: choose another with %s", option);
 	else if (find_process(inode, pid, comm))
 		(void)snprintf(out, size,
 		    "the port is taken by %s (pid %s): %s, or choose another "
-		    "port with -p",
-		    comm, pid, find_fix(comm));
+		    "port with %s",
+		    comm, pid, find_fix(comm), option);
 	else
 		(void)snprintf(out, size,
 		    "the port is taken by a process of another user or by the "
 		    "kernel's NFS server (\"rpc.nfsd 0\" stops it): "
-		    "choose another port with -p");
+		    "choose another port with %s",
+		    option);
 }

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "process/options.h"
 #include "rpc/transport.h"
 
@@ -215,6 +216,22 @@ find_setting(const struct daemon_option *rows, size_t n, const char *name)
 	return NULL;
 }
 
+static void
+print_unknown(const struct daemon_spec *spec, const char *name)
+{
+	struct text_near near = { .word = name, .len = strlen(name) };
+	size_t i;
+
+	for (i = 0; i < nitems(shared_settings); i++)
+		text_near(&near, shared_settings[i].name);
+	for (i = 0; i < spec->nsettings; i++)
+		text_near(&near, spec->settings[i].name);
+	(void)fprintf(stderr, "%s: -o %s: no such setting", spec->name, name);
+	if (near.best != NULL)
+		(void)fprintf(stderr, " (did you mean \"%s\"?)", near.best);
+	(void)fputc('\n', stderr);
+}
+
 /* Applies -o name[=value]. */
 static void
 options_setting(const struct options *o, const char *text)
@@ -233,8 +250,7 @@ options_setting(const struct options *o, const char *text)
 		arg = spec->arg;
 	}
 	if (row == NULL)
-		(void)fprintf(stderr, "%s: -o %s: no such setting\n",
-		    spec->name, name);
+		print_unknown(spec, name);
 	else if ((row->value != NULL) != (equal != NULL))
 		(void)fprintf(stderr, "%s: -o %s: %s\n", spec->name, name,
 		    equal != NULL ? "takes no value" : "needs a value");
@@ -325,9 +341,9 @@ daemon_options(struct daemon *d, const struct daemon_spec *spec, int argc,
 	*d = (struct daemon){ .name = spec->name,
 		.user = spec->user,
 		.port = spec->port,
-		.socket = "/run/tern/portmap.sock",
 		.exports_file = "/etc/exports",
 		.key_file = "/var/lib/tern/handle.key",
+		.port_option = "-p",
 		.starter = -1,
 		.notify = { .fd = -1 } };
 	add_rows(&o, shared_options, nitems(shared_options), d);

@@ -6,13 +6,19 @@
  *	calling   one SET or UNSET is pending
  *	resting   connected and idle; readable means that the portmapper has
  *		  closed it (a timer repeats refused SETs)
- *	leaving   as calling, with UNSETs; then done
+ *	yielding  as calling, with UNSETs; then resting
+ *	leaving   the same; then done
  *
  * If SET is refused on the first connection of this process, it is repeated
  * once after an UNSET: rpcbind keeps the entries of a killed predecessor. Later
  * connections do not do that, so two servers never fight over an entry. rpcbind
  * may close an idle connection. SET of an existing entry then succeeds, and
- * nothing is logged.
+ * nothing is logged unless it is another portmapper.
+ *
+ * Services that belong together (register_together()) may have another holder
+ * that lives, such as the kernel's lockd. So before that UNSET the portmapper is
+ * asked for the entry (DUMP), and its port must be unused. Else all are given up
+ * until it is free: yielding.
  * Runs in: mountd parent, nfsd parent.
  */
 #include <sys/socket.h>
@@ -30,7 +36,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/util.h"
+#include "process/daemon.h"
 #include "process/listen.h"
+#include "process/listen_owner.h"
 #include "process/register.h"
 #include "process/uaddr.h"
 #include "rpc/msg.h"
@@ -40,9 +49,13 @@
 #define RPCB_VERS  4
 #define RPCB_SET   1
 #define RPCB_UNSET 2
+#define RPCB_DUMP  4
+#define DUMP_MAX   65536 /* bytes of its reply */
+#define FRAGMENTS  64 /* of its reply */
 #define STABLE_MS  1000 /* a connection of this age resets the delay */
+#define EITHER	   DAEMON_SOCKET " or " REGISTER_RPCBIND
 
-enum state { REG_WAITING, REG_CALLING, REG_RESTING, REG_LEAVING };
+enum state { REG_WAITING, REG_CALLING, REG_RESTING, REG_YIELDING, REG_LEAVING };
 
 struct service {
 	uint32_t prog, vers;
@@ -53,7 +66,9 @@ struct service {
 
 struct registration {
 	struct event_base *base;
-	const char *path;
+	const char *wanted; /* NULL: Tern's own, else rpcbind's */
+	const char *path; /* of the last connection */
+	const char *together; /* what they are, for the log; NULL: nothing */
 	struct service *services;
 	size_t n;
 	enum state state;
@@ -66,12 +81,11 @@ struct registration {
 	bool first; /* this is the first connection */
 	bool said_waiting;
 	bool said_refused;
-	bool said_done;
+	const char *said_at; /* the log says: registered there; NULL: nowhere */
 	unsigned int retry_ms;
 	uint64_t since_ms; /* when the connection became idle; 0: not yet */
 	uint32_t xid;
-	uint8_t in[RPC_MARK_SIZE + REGISTER_REPLY_MAX];
-	size_t inlen;
+	struct rpc_record in;
 	void (*done)(void *);
 	void *arg;
 };
@@ -101,6 +115,7 @@ disconnect(struct registration *r)
 		close(r->fd);
 	r->io = NULL;
 	r->fd = -1;
+	rpc_record_clear(&r->in);
 	for (i = 0; i < r->n; i++)
 		r->services[i].set = false;
 }
@@ -138,12 +153,12 @@ retry(struct registration *r)
 static void
 wait_for_portmapper(struct registration *r, const char *reason)
 {
-	if (!r->said_waiting && r->state != REG_LEAVING)
+	if (!r->said_waiting && r->state != REG_LEAVING && r->together == NULL)
 		log_info(
-		    "waiting for the portmapper at %s: %s (start portmapd, or use -s or -R)",
-		    r->path, reason);
+		    "waiting for the portmapper at %s: %s (start portmapd or rpcbind, or use -s or -R)",
+		    r->wanted != NULL ? r->wanted : EITHER, reason);
 	r->said_waiting = true;
-	r->said_done = false;
+	r->said_at = NULL;
 	retry(r);
 }
 
@@ -163,15 +178,17 @@ send_call(struct registration *r, uint32_t proc)
 	xdr_out_init(&x, buf, sizeof(buf));
 	xdr_put_u32(&x, 0); /* the mark */
 	rpc_put_call(&x, &head, NULL);
-	xdr_put_u32(&x, s->prog);
-	xdr_put_u32(&x, s->vers);
-	xdr_put_string(&x, netid_rows[s->netid].name);
-	xdr_put_string(&x, uaddr_print(&s->at, text));
-	xdr_put_string(&x, owner);
+	if (proc != RPCB_DUMP) {
+		xdr_put_u32(&x, s->prog);
+		xdr_put_u32(&x, s->vers);
+		xdr_put_string(&x, netid_rows[s->netid].name);
+		xdr_put_string(&x, uaddr_print(&s->at, text));
+		xdr_put_string(&x, owner);
+	}
 	if (x.failed)
 		fatalx("registration: call too long");
 	rpc_mark_put(buf, x.len - RPC_MARK_SIZE);
-	r->inlen = 0;
+	rpc_record_clear(&r->in);
 	if (send(r->fd, buf, x.len, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)x.len)
 		retry(r);
@@ -215,10 +232,77 @@ rest(struct registration *r)
 		set_timer(r, REGISTER_REFUSED_MS);
 		return;
 	}
-	if (!r->said_done)
-		log_info("registered with the portmapper at %s", r->path);
-	r->said_done = true;
+	if (r->said_at != r->path)
+		log_info("%s%sregistered with the portmapper at %s",
+		    r->together != NULL ? r->together : "",
+		    r->together != NULL ? ": " : "", r->path);
+	r->said_at = r->path;
 	r->said_waiting = r->said_refused = false;
+}
+
+/* One of those that belong together is refused: gives up the others. */
+static void
+yield(struct registration *r)
+{
+	r->state = REG_YIELDING;
+	r->at = 0;
+	next_call(r);
+}
+
+/* Has a living server this entry of a DUMP? Stores its name. */
+static bool
+is_held(const struct service *s, struct xdr_in *x, char *who, size_t size)
+{
+	struct uaddr at = { .kind = UADDR_NONE };
+	struct slice name, text;
+	uint32_t prog, vers;
+
+	while (xdr_get_bool(x)) {
+		prog = xdr_get_u32(x);
+		vers = xdr_get_u32(x);
+		name = xdr_get_opaque(x, UADDR_STRLEN);
+		text = xdr_get_opaque(x, UADDR_STRLEN);
+		(void)xdr_get_opaque(x, UADDR_STRLEN); /* its owner */
+		if (x->failed)
+			return false;
+		if (prog != s->prog || vers != s->vers ||
+		    uaddr_netid(name) != s->netid)
+			continue;
+		uaddr_parse(&at, text);
+		return at.kind == UADDR_INET &&
+		    listen_holder(&at.at,
+			netid_rows[s->netid].ipproto == IPPROTO_UDP, who, size);
+	}
+	return false;
+}
+
+/* All entries of the portmapper: what has the one that was refused? */
+static void
+take_dump(struct registration *r, struct xdr_in *x)
+{
+	const struct service *s = &r->services[r->at];
+	char who[LISTEN_OWNER_MAX];
+
+	if (r->state == REG_LEAVING) {
+		r->at = 0;
+		next_call(r);
+		return;
+	}
+	if (!is_held(s, x, who, sizeof(who))) {
+		if (r->first) { /* of a killed predecessor */
+			send_call(r, RPCB_UNSET);
+			return;
+		}
+		say_refused(r);
+	} else if (!r->said_refused) {
+		log_warnx("%s: not served: program %u version %u on %s is "
+			  "registered by %s: stop that if clients shall lock "
+			  "files here",
+		    r->together, s->prog, s->vers, netid_rows[s->netid].name,
+		    who);
+		r->said_refused = true;
+	}
+	yield(r);
 }
 
 /* Handles the answer to the pending call and sends the next one. */
@@ -227,7 +311,7 @@ take_answer(struct registration *r, bool yes)
 {
 	struct service *s = &r->services[r->at];
 
-	if (r->state == REG_LEAVING) {
+	if (r->state == REG_LEAVING || r->state == REG_YIELDING) {
 		/* The pending call may have been a SET. */
 		s->set = r->proc == RPCB_SET && yes;
 		r->at = 0;
@@ -240,11 +324,18 @@ take_answer(struct registration *r, bool yes)
 		return;
 	} else if (yes) {
 		s->set = true;
+	} else if (r->together != NULL && !r->again) {
+		send_call(r, RPCB_DUMP);
+		return;
 	} else if (r->first && !r->again) {
 		send_call(r, RPCB_UNSET);
 		return;
 	} else {
 		say_refused(r);
+		if (r->together != NULL) {
+			yield(r);
+			return;
+		}
 	}
 	r->at++;
 	next_call(r);
@@ -254,59 +345,58 @@ take_answer(struct registration *r, bool yes)
 static void
 next_call(struct registration *r)
 {
-	bool leaving = r->state == REG_LEAVING;
+	bool unset = r->state == REG_LEAVING || r->state == REG_YIELDING;
 
 	r->again = false;
-	while (r->at < r->n && r->services[r->at].set != leaving)
+	while (r->at < r->n && r->services[r->at].set != unset)
 		r->at++;
 	if (r->at < r->n)
-		send_call(r, leaving ? RPCB_UNSET : RPCB_SET);
-	else if (leaving)
+		send_call(r, unset ? RPCB_UNSET : RPCB_SET);
+	else if (r->state == REG_LEAVING)
 		leave(r);
 	else
 		rest(r);
 }
 
-/*
- * Returns true if a whole reply was read; *yes is its answer. *bad is why a
- * reply is malformed, or NULL.
- */
-static bool
-get_answer(const struct registration *r, bool *yes, const char **bad)
+/* Handles a whole reply. Returns why it is malformed, or NULL. */
+static const char *
+take_reply(struct registration *r, const uint8_t *msg, size_t len)
 {
-	struct rpc_mark mark;
 	struct xdr_in x;
 	uint32_t xid = 0;
+	const char *bad;
+	bool yes;
 
-	*bad = NULL;
-	if (r->inlen < RPC_MARK_SIZE)
-		return false;
-	mark = rpc_mark_get(r->in);
-	if (!mark.last || mark.len > REGISTER_REPLY_MAX) {
-		*bad = "its reply is not one to a registration";
-		return false;
+	xdr_in_init(&x, msg, len);
+	bad = rpc_get_reply(&x, &xid);
+	if (bad != NULL)
+		return bad;
+	if (xid != r->xid)
+		return "its reply does not belong to the call";
+	if (r->proc == RPCB_DUMP) {
+		take_dump(r, &x);
+		return NULL;
 	}
-	if (r->inlen - RPC_MARK_SIZE < mark.len)
-		return false;
-	xdr_in_init(&x, r->in + RPC_MARK_SIZE, r->inlen - RPC_MARK_SIZE);
-	if ((*bad = rpc_get_reply(&x, &xid)) != NULL)
-		return false;
-	*yes = xdr_get_bool(&x);
-	if (x.failed || x.left != 0 || xid != r->xid)
-		*bad = "its reply does not belong to the call";
-	return *bad == NULL;
+	yes = xdr_get_bool(&x);
+	if (x.failed || x.left != 0)
+		return "its reply does not belong to the call";
+	take_answer(r, yes);
+	return NULL;
 }
 
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct registration *r = arg;
-	const char *bad;
-	bool yes = false;
+	uint8_t buf[4096];
+	const uint8_t *data = buf, *msg;
+	enum rpc_record_state state;
+	const char *bad = NULL;
+	size_t len, msglen;
 	ssize_t n;
 
 	(void)what;
-	n = recv(fd, r->in + r->inlen, sizeof(r->in) - r->inlen, MSG_DONTWAIT);
+	n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0 || r->state == REG_RESTING) {
@@ -314,10 +404,15 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		retry(r);
 		return;
 	}
-	r->inlen += (size_t)n;
-	if (get_answer(r, &yes, &bad))
-		take_answer(r, yes);
-	else if (bad != NULL)
+	len = (size_t)n;
+	state = rpc_record_next(&r->in,
+	    r->proc == RPCB_DUMP ? DUMP_MAX : REGISTER_REPLY_MAX,
+	    r->proc == RPCB_DUMP ? FRAGMENTS : 1, &data, &len, &msg, &msglen);
+	if (state == RPC_RECORD_DONE)
+		bad = take_reply(r, msg, msglen);
+	else if (state != RPC_RECORD_MORE)
+		bad = "its reply is not one to a registration";
+	if (bad != NULL)
 		wait_for_portmapper(r, bad);
 }
 
@@ -333,6 +428,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		try_connect(r);
 		break;
 	case REG_CALLING:
+	case REG_YIELDING:
 		wait_for_portmapper(r, "it does not answer");
 		break;
 	case REG_RESTING:
@@ -347,19 +443,36 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/* Returns a connected socket, or -1 with errno. */
+static int
+connect_to(const char *path)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (strlcpy(un.sun_path, path, sizeof(un.sun_path)) >=
+	    sizeof(un.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd != -1 && connect(fd, (struct sockaddr *)&un, sizeof(un)) == -1) {
+		close_keep_errno(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static void
 try_connect(struct registration *r)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-
-	if (strlcpy(un.sun_path, r->path, sizeof(un.sun_path)) >=
-	    sizeof(un.sun_path)) {
-		wait_for_portmapper(r, "the path is too long");
-		return;
+	r->path = r->wanted != NULL ? r->wanted : DAEMON_SOCKET;
+	r->fd = connect_to(r->path);
+	if (r->fd == -1 && r->wanted == NULL) {
+		r->path = REGISTER_RPCBIND;
+		r->fd = connect_to(r->path);
 	}
-	r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (r->fd == -1 ||
-	    connect(r->fd, (struct sockaddr *)&un, sizeof(un)) == -1) {
+	if (r->fd == -1) {
 		wait_for_portmapper(r, strerror(errno));
 		return;
 	}
@@ -380,7 +493,7 @@ register_new(struct event_base *base, const char *path)
 	if (r == NULL)
 		fatal("registration: out of memory");
 	r->base = base;
-	r->path = path;
+	r->wanted = path;
 	r->fd = -1;
 	r->first = true;
 	r->retry_ms = REGISTER_RETRY_MIN_MS;
@@ -388,6 +501,12 @@ register_new(struct event_base *base, const char *path)
 	if (r->timer == NULL)
 		fatalx("registration: timer: out of memory");
 	return r;
+}
+
+void
+register_together(struct registration *r, const char *what)
+{
+	r->together = what;
 }
 
 bool

@@ -19,6 +19,7 @@
 
 #include "base/addr.h"
 
+#define REGISTER_RPCBIND      "/run/rpcbind.sock"
 #define REGISTER_SERVICES_MAX 1024
 #define REGISTER_REPLY_MAX    512 /* a longer reply is malformed */
 #define REGISTER_CALL_MS      5000 /* longest wait for a reply */
@@ -32,8 +33,17 @@ struct listen_set;
 struct registration;
 struct rpc_prog;
 
-/* Never returns NULL. path must outlive the registration. */
+/*
+ * Never returns NULL. path must outlive the registration. NULL: each time the
+ * portmapper of Tern if it answers (DAEMON_SOCKET), else rpcbind.
+ */
 struct registration *register_new(struct event_base *, const char *path);
+/*
+ * Either all services are registered or none. If another server that lives has
+ * one of them, the log says "what: not served: ..." and names it, and they are
+ * tried again until it is free.
+ */
+void register_together(struct registration *, const char *what);
 /* Adds a service at a bound socket. Returns false if there are too many. */
 bool register_add(struct registration *, uint32_t prog, uint32_t vers, bool udp,
     const struct addr *at);

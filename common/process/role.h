@@ -17,7 +17,7 @@
 
 #include "base/ipc.h"
 
-#define ROLE_FDS_MAX	   200 /* inherited descriptors */
+#define ROLE_FDS_MAX	   264 /* inherited descriptors */
 #define ROLE_CHANNEL	   3 /* its number in the role */
 #define ROLE_FDS_FIRST	   4
 #define ROLE_BACKOFF_FIRST 100 /* ms before the first restart */
@@ -88,7 +88,11 @@ bool role_is_current(const struct role_child *);
 /* How long a role has owed an answer to role_ping(). */
 struct role_silence {
 	uint64_t ms; /* 0: it owes none */
-	uint64_t cpu_ms; /* that it used meanwhile, with all threads */
+	/*
+	 * The CPU time that it used meanwhile, with all threads; 0 if its first
+	 * thread was not seen to want any. Then others work, and it waits.
+	 */
+	uint64_t cpu_ms;
 	bool stopped; /* by a signal */
 };
 
@@ -101,7 +105,7 @@ void role_ping(struct role_child *, uint32_t type);
  * without question kills the role. */
 void role_answered(void *arg, struct ipc_message *);
 /* A role that does not serve yet owes a sign of life since its start. */
-struct role_silence role_silence(const struct role_child *);
+struct role_silence role_silence(struct role_child *);
 /*
  * Sends a message. Returns false if the role is not running. If its socket is
  * full for a second, kills it and returns false. Never blocks longer.
@@ -114,8 +118,10 @@ pid_t role_pid(const struct role_child *);
 const char *role_name(const struct role_child *);
 void *role_arg(const struct role_child *);
 unsigned int role_index(const struct role_child *);
-/* Logs why and kills the role; it is restarted as after a crash. */
+/* Warns why and kills the role; it is restarted as after a crash. */
 void role_restart(struct role_child *, const char *why);
+/* The same for a role that did nothing wrong, such as at a reload. */
+void role_replace(struct role_child *, const char *why);
 /* From now on the role is not restarted. To be called before it must stop. */
 void role_expect_end(struct role_child *);
 /* Has it ended, and will not be restarted? */

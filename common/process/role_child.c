@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ struct role_child {
 	unsigned int owed; /* lists it has not acknowledged */
 	uint64_t asked_ms; /* the question it has not answered; 0: none */
 	uint64_t asked_cpu_ns; /* CPU time it had used by then */
+	bool busy; /* its first thread was seen to want the CPU since then */
 	bool expect_end;
 };
 
@@ -98,8 +100,9 @@ log_end(const struct role_child *c, const siginfo_t *info)
 {
 	const char *name = c->spec->name;
 
-	if (c->expect_end && info->si_code == CLD_EXITED &&
-	    info->si_status == 0)
+	if ((c->expect_end && info->si_code == CLD_EXITED &&
+		info->si_status == 0) ||
+	    (c->killed && info->si_status == SIGKILL)) /* said already */
 		log_debug("%s: pid %d ended", name, (int)c->pid);
 	else if (info->si_code == CLD_EXITED)
 		log_warnx("%s: pid %d ended with status %d", name, (int)c->pid,
@@ -272,6 +275,7 @@ role_ping(struct role_child *c, uint32_t type)
 		return;
 	c->asked_ms = clock_ms();
 	c->asked_cpu_ns = clock_cpu_ns(c->pid);
+	c->busy = false;
 	(void)role_send(c, type, NULL, 0, NULL, 0);
 }
 
@@ -285,8 +289,31 @@ role_answered(void *arg, struct ipc_message *m UNUSED)
 	c->asked_ms = 0;
 }
 
+/*
+ * Does the first thread of a process, which answers questions, want the CPU just
+ * now? True if that cannot be found out.
+ */
+static bool
+wants_cpu(pid_t pid)
+{
+	char path[32], text[256];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return true;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	state = strrchr(text, ')'); /* behind its name: proc_pid_stat(5) */
+	return state == NULL || state[1] != ' ' || state[2] == 'R';
+}
+
 struct role_silence
-role_silence(const struct role_child *c)
+role_silence(struct role_child *c)
 {
 	struct role_silence s = { .ms = 0 };
 	siginfo_t info = { .si_pid = 0 };
@@ -294,7 +321,8 @@ role_silence(const struct role_child *c)
 	if (c->pid == 0 || (c->serves && c->asked_ms == 0))
 		return s;
 	s.ms = clock_ms() - (c->serves ? c->asked_ms : c->since_ms);
-	if (c->serves)
+	c->busy = c->busy || wants_cpu(c->pid);
+	if (c->serves && c->busy)
 		s.cpu_ms = (clock_cpu_ns(c->pid) - c->asked_cpu_ns) / 1000000;
 	/* WNOWAIT: the next question gets the same answer. */
 	s.stopped = waitid(P_PID, (id_t)c->pid, &info,
@@ -367,6 +395,17 @@ role_restart(struct role_child *c, const char *why)
 	if (c->pid == 0 || c->killed)
 		return;
 	log_warnx("%s: killing pid %d and starting another: %s", c->spec->name,
+	    (int)c->pid, why);
+	c->killed = true;
+	daemon_kill(c->pid, c->uid);
+}
+
+void
+role_replace(struct role_child *c, const char *why)
+{
+	if (c->pid == 0 || c->killed)
+		return;
+	log_info("%s: another takes the place of pid %d: %s", c->spec->name,
 	    (int)c->pid, why);
 	c->killed = true;
 	daemon_kill(c->pid, c->uid);

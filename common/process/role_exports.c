@@ -12,6 +12,8 @@
 #include "base/util.h"
 #include "process/role_exports.h"
 
+#define PART 32768 /* bytes of the packed file in one message */
+
 _Static_assert(ROLE_ROOTS_MAX <= IPC_FDS_MAX, "one message carries them");
 
 /* Sends the descriptors of the roots, ROLE_ROOTS_MAX in one message. */
@@ -19,14 +21,17 @@ static void
 send_roots(struct role_child *child, const struct exports *ex,
     const struct jail *jail)
 {
-	struct role_roots roots = { 0 };
-	int fds[ROLE_ROOTS_MAX], root;
+	static struct role_roots roots;
+	const struct fh_root *root;
+	int fds[ROLE_ROOTS_MAX];
 	size_t i;
 
+	roots.n = 0;
 	for (i = 0; i < ex->n; i++) {
-		root = jail_root(jail, ex->list[i].path);
-		if (root != -1) {
-			fds[roots.n] = root;
+		root = jail_facts(jail, ex->list[i].path);
+		if (root != NULL) {
+			fds[roots.n] = root->fd;
+			roots.root[roots.n] = *root;
 			roots.index[roots.n++] = (uint32_t)i;
 		}
 		if (roots.n == ROLE_ROOTS_MAX ||
@@ -38,19 +43,46 @@ send_roots(struct role_child *child, const struct exports *ex,
 	}
 }
 
-void
-role_exports_send(struct role_child *child, const struct exports_file *file,
+/* Sends what follows the packed file. */
+static void
+send_rest(struct role_child *child, const struct exports_file *file,
     const struct jail *jail, const struct submounts *subs)
 {
 	size_t i;
 
-	(void)role_send(child, ROLE_EXPORTS, NULL, 0, &file->packed, 1);
 	send_roots(child, file->list, jail);
 	for (i = 0; subs != NULL && i < subs->n; i++)
 		(void)role_send(child, ROLE_SUBMOUNT, &subs->list[i],
-		    sizeof(subs->list[i]), &subs->list[i].root, 1);
+		    sizeof(subs->list[i]), &subs->list[i].root.fd, 1);
 	(void)role_send(child, ROLE_SERVE, NULL, 0, NULL, 0);
 	role_owes(child);
+}
+
+void
+role_exports_send(struct role_child *child, const struct exports_file *file,
+    const struct jail *jail, const struct submounts *subs)
+{
+	(void)role_send(child, ROLE_EXPORTS, NULL, 0, &file->packed, 1);
+	send_rest(child, file, jail, subs);
+}
+
+void
+role_exports_send_parts(struct role_child *child,
+    const struct exports_file *file, const struct jail *jail,
+    const struct submounts *subs)
+{
+	size_t len, at, n;
+	uint8_t *bytes = exports_packed_bytes(file->packed, &len);
+
+	if (bytes == NULL)
+		fatal("exports for %s", role_name(child));
+	for (at = 0; at < len; at += n) {
+		n = len - at < PART ? len - at : PART;
+		(void)role_send(child, ROLE_PART, bytes + at, n, NULL, 0);
+	}
+	free(bytes);
+	(void)role_send(child, ROLE_EXPORTS, NULL, 0, NULL, 0);
+	send_rest(child, file, jail, subs);
 }
 
 void
@@ -83,6 +115,18 @@ role_exports_setup(void *arg, struct ipc_message *m)
 }
 
 void
+role_exports_part(void *arg, struct ipc_message *m)
+{
+	struct role_list *next = &((struct role_exports *)arg)->next;
+
+	next->parts = realloc(next->parts, next->parts_len + m->len);
+	if (next->parts == NULL)
+		fatal("exports");
+	memcpy(next->parts + next->parts_len, m->data, m->len);
+	next->parts_len += m->len;
+}
+
+void
 role_exports_begin(void *arg, struct ipc_message *m)
 {
 	struct role_list *next = &((struct role_exports *)arg)->next;
@@ -90,11 +134,16 @@ role_exports_begin(void *arg, struct ipc_message *m)
 
 	if (next->conf != NULL)
 		fatalx("parent: exports twice");
-	next->conf = exports_unpack(m->fds[0]);
+	next->conf = m->nfds == 1 ?
+	    exports_unpack(m->fds[0]) :
+	    exports_unpack_bytes(next->parts, next->parts_len);
+	free(next->parts);
+	next->parts = NULL;
+	next->parts_len = 0;
 	if (next->conf == NULL)
 		fatalx("parent: exports that cannot be read");
 	for (i = 0; i < EXPORTS_MAX; i++)
-		next->roots[i] = -1;
+		next->roots[i].fd = -1;
 	next->nsubs = 0;
 }
 
@@ -102,7 +151,7 @@ void
 role_exports_roots(void *arg, struct ipc_message *m)
 {
 	struct role_list *next = &((struct role_exports *)arg)->next;
-	struct role_roots roots;
+	static struct role_roots roots;
 	uint32_t i;
 
 	memcpy(&roots, m->data, sizeof(roots));
@@ -111,9 +160,10 @@ role_exports_roots(void *arg, struct ipc_message *m)
 		fatalx("parent: roots without exports");
 	for (i = 0; i < roots.n; i++) {
 		if (roots.index[i] >= next->conf->n ||
-		    next->roots[roots.index[i]] != -1)
+		    next->roots[roots.index[i]].fd != -1)
 			fatalx("parent: a root without export");
-		next->roots[roots.index[i]] = m->fds[i];
+		next->roots[roots.index[i]] = roots.root[i];
+		next->roots[roots.index[i]].fd = m->fds[i];
 		m->fds[i] = -1;
 	}
 }
@@ -131,7 +181,7 @@ role_exports_submount(void *arg, struct ipc_message *m)
 	sub->path[EXPORTS_PATH_MAX] = '\0';
 	if (sub->index >= next->conf->n)
 		fatalx("parent: a submount without export");
-	sub->root = m->fds[0];
+	sub->root.fd = m->fds[0];
 	m->fds[0] = -1;
 	next->nsubs++;
 }

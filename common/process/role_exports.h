@@ -27,7 +27,8 @@
 /* The first messages of each daemon; its own begin with ROLE_MESSAGES. */
 enum role_message {
 	ROLE_SETUP, /* the daemon's own struct */
-	ROLE_EXPORTS, /* the packed file; begins a list */
+	ROLE_PART, /* bytes of the packed file, for a role that reads none */
+	ROLE_EXPORTS, /* the packed file, or all its parts; begins a list */
 	ROLE_ROOTS, /* struct role_roots and its descriptors */
 	ROLE_SUBMOUNT, /* struct submount and its descriptor */
 	ROLE_SERVE, /* the list is complete: serve it */
@@ -40,14 +41,17 @@ enum role_message {
 struct role_roots {
 	uint32_t n;
 	uint32_t index[ROLE_ROOTS_MAX]; /* of the export in the list */
+	struct fh_root root[ROLE_ROOTS_MAX]; /* without descriptors */
 };
 
 /* A list of exports as the parent sent it. */
 struct role_list {
 	struct exports *conf; /* NULL: none is being received */
-	int roots[EXPORTS_MAX]; /* one for each of conf->list; -1: absent */
+	struct fh_root roots[EXPORTS_MAX]; /* one for each of conf->list */
 	struct submount subs[SUBMOUNTS_MAX];
 	size_t nsubs;
+	uint8_t *parts; /* of the packed file, as far as they came */
+	size_t parts_len;
 };
 
 /* What a role receives; the argument of all its message handlers. */
@@ -69,6 +73,10 @@ struct role_exports {
 void role_exports_send(struct role_child *, const struct exports_file *,
     const struct jail *, const struct submounts *subs);
 
+/* The same for a role that may not read files: it gets the bytes. */
+void role_exports_send_parts(struct role_child *, const struct exports_file *,
+    const struct jail *, const struct submounts *subs);
+
 /*
  * Role: receives and runs one message of the parent, if there is one. If the
  * parent has closed the channel, the process exits. The parent is trusted, so a
@@ -81,6 +89,7 @@ void *role_exports_arg(void *in);
 
 /* The handlers of ROLE_EXPORTS_ROWS. */
 void role_exports_setup(void *in, struct ipc_message *);
+void role_exports_part(void *in, struct ipc_message *);
 void role_exports_begin(void *in, struct ipc_message *);
 void role_exports_roots(void *in, struct ipc_message *);
 void role_exports_submount(void *in, struct ipc_message *);
@@ -91,7 +100,8 @@ void role_exports_ping(void *in, struct ipc_message *);
 /* clang-format off */
 #define ROLE_EXPORTS_ROWS(setup_type) \
 	[ROLE_SETUP]    = { "setup",    sizeof(setup_type), sizeof(setup_type), 0, 0, role_exports_setup }, \
-	[ROLE_EXPORTS]  = { "exports",  0, 0, 1, 1, role_exports_begin }, \
+	[ROLE_PART]     = { "part",     1, IPC_MESSAGE_MAX, 0, 0, role_exports_part }, \
+	[ROLE_EXPORTS]  = { "exports",  0, 0, 0, 1, role_exports_begin }, \
 	[ROLE_ROOTS]    = { "roots",    sizeof(struct role_roots), sizeof(struct role_roots), 1, ROLE_ROOTS_MAX, role_exports_roots }, \
 	[ROLE_SUBMOUNT] = { "submount", sizeof(struct submount), sizeof(struct submount), 1, 1, role_exports_submount }, \
 	[ROLE_SERVE]    = { "serve",    0, 0, 0, 0, role_exports_serve }, \

@@ -5,25 +5,25 @@
  * the addresses of the names, as a name server can.
  * Runs in: mountd parent, nfsd parent.
  */
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <event2/event.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "process/daemon.h"
-#include "process/watch.h"
 #include "resolve/names.h"
-#include "resolve/resolve.h"
+#include "resolve/resolver.h"
 
-#define TICK_SECONDS 2
+#define TOGETHER_MS 1000 /* answers that come within this are told at once */
+/* Of names and addresses; a netgroup may hold either. */
+#define HOST_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
 
 struct entry {
-	char name[RESOLVE_NAME_MAX];
+	char name[RESOLVE_NAME_MAX]; /* "host", or "@netgroup" */
+	char *members; /* of a netgroup: names, each with its end */
+	uint32_t nmembers;
 	struct addr list[RESOLVE_ITEMS_MAX]; /* sorted */
 	uint32_t n;
 	uint32_t id; /* of the question */
@@ -40,16 +40,8 @@ struct names {
 	struct exports_names source;
 	struct entry *list;
 	size_t n;
-	uint32_t last_id;
-	size_t asked; /* questions under way */
-	bool news; /* changed() is due */
-	struct event_base *base;
-	const struct daemon *d;
-	struct watch *watch;
-	struct event *timer;
-	struct role_spec spec;
-	struct resolve_setup setup;
-	struct role_child *role; /* NULL: not needed yet */
+	uint64_t news_ms; /* since when changed() is due; 0: it is not */
+	struct resolver *resolver; /* NULL: not yet */
 };
 
 static struct entry *
@@ -63,68 +55,100 @@ find_entry(struct names *n, const char *name)
 	return NULL;
 }
 
-/* The hook of exports_load(): what is known now. Wants the name from now on. */
-static size_t
-names_find(void *arg, const char *name, struct addr *out, size_t max)
+static void
+set_news(struct names *n)
 {
-	struct names *n = arg;
+	if (n->news_ms == 0)
+		n->news_ms = clock_ms();
+}
+
+static bool
+is_group(const struct entry *e)
+{
+	return e->name[0] == '@';
+}
+
+/* Finds or adds the name. Returns NULL if there is no room. */
+static struct entry *
+want(struct names *n, const char *name)
+{
 	struct entry *e = find_entry(n, name), *more;
-	size_t i;
 
 	if (e == NULL) {
 		if (n->n == EXPORTS_NAMES_MAX ||
 		    strlen(name) >= RESOLVE_NAME_MAX)
-			return 0;
+			return NULL;
 		more = reallocarray(n->list, n->n + 1, sizeof(*more));
 		if (more == NULL)
-			return 0;
+			return NULL;
 		n->list = more;
 		e = &more[n->n++];
 		memset(e, 0, sizeof(*e));
 		memcpy(e->name, name, strlen(name));
 	}
 	e->wanted = true;
-	for (i = 0; i < e->n && i < max; i++)
-		out[i] = e->list[i];
-	return i;
+	return e;
 }
 
-static void
-ask(struct names *n, struct entry *e)
+/* Adds the addresses that out has not yet. Returns how many it has then. */
+static size_t
+add_addresses(const struct entry *e, struct addr *out, size_t n, size_t max)
 {
-	struct resolve_ask m = { .id = ++n->last_id, .kind = RESOLVE_HOST };
+	uint32_t i;
+	size_t j;
 
-	memcpy(m.name, e->name, sizeof(m.name));
-	if (!role_send(n->role, RESOLVE_ASK, &m, sizeof(m), NULL, 0))
-		return;
-	e->id = m.id;
-	e->asked_ms = clock_ms();
-	e->next_ms = UINT64_MAX; /* a reload meanwhile asks once more */
-	n->asked++;
+	for (i = 0; i < e->n; i++) {
+		for (j = 0; j < n && !addr_equal(&out[j], &e->list[i]); j++)
+			;
+		if (j == n && n < max)
+			out[n++] = e->list[i];
+	}
+	return n;
+}
+
+/* The hook of exports_load(): what is known now. Wants the name from now on. */
+static size_t
+names_find(void *arg, const char *name, struct addr *out, size_t max)
+{
+	struct names *n = arg;
+	struct entry *e = want(n, name);
+	const char *member;
+	uint32_t i, nmembers;
+	size_t found = 0;
+
+	if (e == NULL)
+		return 0;
+	if (!is_group(e))
+		return add_addresses(e, out, 0, max);
+	member = e->members;
+	nmembers = e->nmembers; /* want() may move e */
+	for (i = 0; i < nmembers; i++, member += strlen(member) + 1) {
+		e = want(n, member);
+		if (e != NULL)
+			found = add_addresses(e, out, found, max);
+	}
+	return found;
 }
 
 static void
 ask_all(struct names *n)
 {
 	uint64_t now = clock_ms();
+	struct entry *e;
 	size_t i;
 
-	for (i = 0; i < n->n && n->asked < RESOLVE_ASKED_MAX; i++)
-		if (n->list[i].asked_ms == 0 && n->list[i].next_ms <= now &&
-		    role_channel(n->role) != -1 && role_has_been_ready(n->role))
-			ask(n, &n->list[i]);
-}
-
-/* A resolver that ended answers nothing more. */
-static void
-forget_questions(struct names *n)
-{
-	size_t i;
-
-	for (i = 0; i < n->n; i++)
-		if (n->list[i].asked_ms != 0)
-			n->list[i].asked_ms = n->list[i].next_ms = 0;
-	n->asked = 0;
+	for (i = 0; i < n->n && n->resolver != NULL; i++) {
+		e = &n->list[i];
+		if (e->asked_ms != 0 || e->next_ms > now)
+			continue;
+		e->id = resolver_ask(n->resolver,
+		    is_group(e) ? RESOLVE_GROUP : RESOLVE_HOST,
+		    e->name + is_group(e));
+		if (e->id == 0)
+			return;
+		e->asked_ms = now;
+		e->next_ms = UINT64_MAX; /* a reload meanwhile asks once more */
+	}
 }
 
 static int
@@ -162,8 +186,7 @@ is_sound(struct resolve_answer *a)
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	uint32_t i;
 
-	if (a->kind != RESOLVE_HOST || a->status > RESOLVE_LATER ||
-	    a->n > RESOLVE_ITEMS_MAX ||
+	if (a->status > RESOLVE_LATER || a->n > RESOLVE_ITEMS_MAX ||
 	    (a->status == RESOLVE_FOUND) != (a->n > 0))
 		return false;
 	for (i = 0; i < a->n; i++) {
@@ -213,11 +236,20 @@ log_missing(struct entry *e, uint32_t status)
 	if (e->told)
 		return;
 	e->told = true;
-	log_warnx("exports: client \"%s\": %s: refused until a lookup finds "
-		  "its address (asked again every minute)",
-	    e->name,
-	    status == RESOLVE_NONE ? "no such host" :
-				     "the name servers do not answer");
+	if (is_group(e))
+		log_warnx("exports: client \"%s\": %s: refused until a lookup "
+			  "finds its hosts (asked again every minute; "
+			  "\"getent netgroup %s\" shows them)",
+		    e->name,
+		    status == RESOLVE_NONE ? "the netgroup names no host" :
+					     "no such netgroup is found",
+		    e->name + 1);
+	else
+		log_warnx("exports: client \"%s\": %s: refused until a lookup "
+			  "finds its address (asked again every minute)",
+		    e->name,
+		    status == RESOLVE_NONE ? "no such host" :
+					     "the name servers do not answer");
 }
 
 static void
@@ -232,7 +264,7 @@ take(struct names *n, struct entry *e, const struct resolve_answer *a)
 	if (!keep && !is_same(e, a)) {
 		memcpy(e->list, a->host, sizeof(e->list));
 		e->n = a->n;
-		n->news = true;
+		set_news(n);
 		if (e->n > 0)
 			log_found(e);
 	}
@@ -246,140 +278,195 @@ take(struct names *n, struct entry *e, const struct resolve_answer *a)
 		log_missing(e, a->status);
 }
 
-/* Tells the parent when the names that were asked together are answered. */
-static void
-tell(struct names *n)
-{
-	if (!n->news || n->asked > 0)
-		return;
-	n->news = false;
-	n->changed(n->arg);
-}
-
-static void
-on_answer(void *arg, struct ipc_message *m)
-{
-	struct names *n = role_arg(arg);
-	struct resolve_answer a;
-	size_t i;
-
-	memcpy(&a, m->data, sizeof(a));
-	if (!is_sound(&a)) {
-		role_restart(arg, "sent an answer that cannot be");
-		return;
-	}
-	for (i = 0; i < n->n; i++)
-		if (n->list[i].asked_ms != 0 && n->list[i].id == a.id)
-			break;
-	if (i == n->n)
-		return; /* the exports do not name it any more */
-	n->list[i].asked_ms = 0;
-	n->asked--;
-	take(n, &n->list[i], &a);
-	ask_all(n);
-	tell(n);
-}
-
-static void
-on_ready(void *arg, struct ipc_message *m UNUSED)
-{
-	role_is_ready(arg);
-	ask_all(role_arg(arg));
-}
-
-/* clang-format off */
-static const struct ipc_row rows[RESOLVE_MESSAGES] = {
-	[ROLE_PONG]      = { "pong",   0, 0, 0, 0, role_answered },
-	[RESOLVE_READY]  = { "ready",  0, 0, 0, 0, on_ready },
-	[RESOLVE_ANSWER] = { "answer", sizeof(struct resolve_answer), sizeof(struct resolve_answer), 0, 0, on_answer },
-};
-/* clang-format on */
-
-static const struct ipc_table messages = { rows, nitems(rows) };
-
-static void
-started(void *arg, struct role_child *child)
-{
-	struct names *n = arg;
-
-	n->role = child;
-	role_becomes(child, n->setup.uid);
-	(void)role_send(child, ROLE_SETUP, &n->setup, sizeof(n->setup), NULL,
-	    0);
-}
-
-static void
-ended(void *arg, struct role_child *child UNUSED)
-{
-	struct names *n = arg;
-
-	forget_questions(n);
-	tell(n);
-}
-
-static void
-run_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
-{
-	struct names *n = arg;
-	uint64_t now = clock_ms();
-	size_t i;
-
-	for (i = 0; i < n->n; i++)
-		if (n->list[i].asked_ms != 0 &&
-		    now - n->list[i].asked_ms > NAMES_HANG_MS) {
-			role_restart(n->role, "its lookups hang");
-			break;
-		}
-	ask_all(n);
-	tell(n);
-}
-
-/* Returns false after a log line: then no name is looked up. */
+/* Are these names of hosts, each with its end? The resolver is not trusted. */
 static bool
-find_user(struct names *n)
+are_members(const struct resolve_members *m)
 {
-	const struct passwd *pw = getpwnam(RESOLVE_USER);
+	const char *at = m->text, *end = m->text + sizeof(m->text);
+	size_t len;
+	uint32_t i;
 
-	n->setup = (struct resolve_setup){ .uid = n->d->uid,
-		.gid = n->d->gid,
-		.strict = n->d->strict,
-		.rootless = n->d->rootless };
-	if (n->d->rootless)
-		return true;
-	if (pw == NULL || pw->pw_uid == 0) {
-		log_warnx("user \"" RESOLVE_USER "\" does not exist: host "
-			  "names are not looked up (run \"systemd-sysusers "
-			  "tern.conf\", then start again)");
+	if (m->status > RESOLVE_LATER || m->n > EXPORTS_NAMES_MAX ||
+	    (m->status == RESOLVE_FOUND) != (m->n > 0))
 		return false;
+	for (i = 0; i < m->n; i++, at += len + 1) {
+		len = strnlen(at, (size_t)(end - at));
+		if (len == 0 || len >= RESOLVE_NAME_MAX || at + len == end ||
+		    at[0] == '@' || strspn(at, HOST_LETTERS) != len)
+			return false;
 	}
-	n->setup.uid = pw->pw_uid;
-	n->setup.gid = pw->pw_gid;
 	return true;
 }
 
-/* Starts the resolver if there is a name and it does not run yet. */
+/* Returns the length of all names. */
+static size_t
+members_len(const char *at, uint32_t n)
+{
+	const char *start = at;
+
+	for (; n > 0; n--)
+		at += strlen(at) + 1;
+	return (size_t)(at - start);
+}
+
+/* Replaces the hosts of a netgroup if they differ. */
+static void
+set_members(struct names *n, struct entry *e, const struct resolve_members *m)
+{
+	size_t len = members_len(m->text, m->n);
+	char *copy;
+
+	if (e->nmembers == m->n &&
+	    members_len(e->members, e->nmembers) == len &&
+	    (len == 0 || memcmp(e->members, m->text, len) == 0))
+		return;
+	copy = malloc(len + 1);
+	if (copy == NULL)
+		return; /* the old hosts stay */
+	memcpy(copy, m->text, len);
+	free(e->members);
+	e->members = copy;
+	e->nmembers = m->n;
+	set_news(n);
+	log_info("exports: client \"%s\": %u hosts found", e->name, m->n);
+}
+
+static void
+take_members(struct names *n, struct entry *e, const struct resolve_members *m)
+{
+	uint64_t now = clock_ms();
+
+	if (m->status == RESOLVE_FOUND)
+		e->found_ms = now;
+	if (m->status != RESOLVE_LATER || now - e->found_ms >= NAMES_KEEP_MS)
+		set_members(n, e, m);
+	if (e->next_ms != 0)
+		e->next_ms = now +
+		    (m->status == RESOLVE_FOUND ? NAMES_OLD_MS :
+						  NAMES_MISSING_MS);
+	if (e->nmembers > 0)
+		e->told = false;
+	else
+		log_missing(e, m->status);
+}
+
+/* Forgets the names that the exports do not have any more. */
+static void
+forget_unwanted(struct names *n)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < n->n; i++) {
+		if (n->list[i].wanted)
+			n->list[kept++] = n->list[i];
+		else
+			free(n->list[i].members);
+	}
+	n->n = kept;
+}
+
+/*
+ * Tells the parent when the names that were asked together are answered, or
+ * after a moment: a name that hangs delays no other. The parent then asks for
+ * all names that the exports have now: hosts of a netgroup come and go.
+ */
+static void
+tell(struct names *n)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < n->n && n->list[i].asked_ms == 0; i++)
+		;
+	if (n->news_ms == 0 ||
+	    (i < n->n && clock_ms() - n->news_ms < TOGETHER_MS))
+		return;
+	n->news_ms = 0;
+	names_begin(n);
+	n->changed(n->arg);
+	for (i = 0; i < n->n; i++)
+		any = any || n->list[i].wanted;
+	if (any) /* else there was no memory for the new list */
+		forget_unwanted(n);
+	ask_all(n);
+}
+
+/* Returns the name that was asked for. NULL: the exports do not have it now. */
+static struct entry *
+answered(struct names *n, uint32_t id, bool group)
+{
+	size_t i;
+
+	for (i = 0; i < n->n; i++) {
+		if (n->list[i].asked_ms == 0 || n->list[i].id != id ||
+		    is_group(&n->list[i]) != group)
+			continue;
+		n->list[i].asked_ms = 0;
+		return &n->list[i];
+	}
+	return NULL;
+}
+
+static bool
+names_hear_host(void *arg, enum resolve_message type UNUSED, const void *answer)
+{
+	struct names *n = arg;
+	struct resolve_answer a;
+	struct entry *e;
+
+	memcpy(&a, answer, sizeof(a));
+	if (!is_sound(&a))
+		return false;
+	e = answered(n, a.id, false);
+	if (e != NULL)
+		take(n, e, &a);
+	return true;
+}
+
+static bool
+names_hear_group(void *arg, enum resolve_message type UNUSED,
+    const void *answer)
+{
+	static struct resolve_members a;
+	struct names *n = arg;
+	struct entry *e;
+
+	memcpy(&a, answer, sizeof(a));
+	if (!are_members(&a))
+		return false;
+	e = answered(n, a.id, true);
+	if (e != NULL)
+		take_members(n, e, &a);
+	return true;
+}
+
+static void
+names_turn(void *arg)
+{
+	ask_all(arg);
+	tell(arg);
+}
+
+/* A resolver that ended answers nothing more. */
+static void
+names_lost(void *arg)
+{
+	struct names *n = arg;
+	size_t i;
+
+	for (i = 0; i < n->n; i++)
+		if (n->list[i].asked_ms != 0)
+			n->list[i].asked_ms = n->list[i].next_ms = 0;
+	tell(n);
+}
+
+/* The resolver is needed if there is a name. */
 static void
 wake(struct names *n)
 {
-	const struct timeval often = { .tv_sec = TICK_SECONDS };
-
-	if (n->base == NULL || n->n == 0)
+	if (n->resolver == NULL || n->n == 0)
 		return;
-	if (n->role == NULL) {
-		if (!find_user(n))
-			return;
-		n->spec = (struct role_spec){ .name = "resolver",
-			.optional = true,
-			.started = started,
-			.ended = ended,
-			.messages = &messages,
-			.arg = n };
-		n->timer = event_new(n->base, -1, EV_PERSIST, run_tick, n);
-		if (n->timer == NULL || event_add(n->timer, &often) == -1)
-			fatalx("timer: out of memory");
-		n->role = role_start(n->base, n->d, &n->spec);
-		watch_add(n->watch, n->role);
-	}
+	resolver_wake(n->resolver);
 	ask_all(n);
 }
 
@@ -392,7 +479,7 @@ names_new(void (*changed)(void *arg), void *arg)
 		fatal("names");
 	n->changed = changed;
 	n->arg = arg;
-	n->source = (struct exports_names){ names_find, n };
+	n->source = (struct exports_names){ .find = names_find, .arg = n };
 	return n;
 }
 
@@ -414,39 +501,39 @@ names_begin(struct names *n)
 void
 names_end(struct names *n, bool loaded)
 {
-	size_t i, kept = 0;
+	size_t i;
 
-	for (i = 0; i < n->n; i++) {
-		if (loaded && !n->list[i].wanted) {
-			n->asked -= n->list[i].asked_ms != 0;
-			continue;
-		}
-		n->list[kept] = n->list[i];
-		/* An administrator who reloads expects a lookup. */
-		n->list[kept++].next_ms = 0;
-	}
-	n->n = kept;
+	if (loaded)
+		forget_unwanted(n);
+	/* An administrator who reloads expects a lookup. */
+	for (i = 0; i < n->n; i++)
+		n->list[i].next_ms = 0;
 	wake(n);
 }
 
 void
-names_start(struct names *n, struct event_base *base, const struct daemon *d,
-    struct watch *watch)
+names_start(struct names *n, struct resolver *r)
 {
-	n->base = base;
-	n->d = d;
-	n->watch = watch;
+	const struct resolver_asker hosts = { names_turn, names_lost,
+		names_hear_host, n };
+	const struct resolver_asker groups = { .hear = names_hear_group,
+		.arg = n };
+
+	n->resolver = r;
+	resolver_add(r, RESOLVE_ANSWER, &hosts);
+	resolver_add(r, RESOLVE_MEMBERS, &groups);
 	wake(n);
 }
 
 void
 names_free(struct names *n)
 {
+	size_t i;
+
 	if (n == NULL)
 		return;
-	if (n->timer != NULL)
-		event_free(n->timer);
-	role_free(n->role);
+	for (i = 0; i < n->n; i++)
+		free(n->list[i].members);
 	free(n->list);
 	free(n);
 }

@@ -7,7 +7,7 @@
  * the moment keeps its addresses for a day; one that no longer exists loses
  * them at once.
  *
- * The resolver is started when the exports name a host for the first time.
+ * The resolver is woken when the exports name a host for the first time.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef RESOLVE_NAMES_H
@@ -20,16 +20,13 @@
 #define NAMES_MISSING_MS (60 * 1000) /* ask again for a missing name */
 #define NAMES_OLD_MS	 (5 * 60 * 1000) /* ask again for a known name */
 #define NAMES_KEEP_MS	 (24 * 3600 * 1000) /* without confirmation */
-#define NAMES_HANG_MS	 (2 * 60 * 1000) /* a lookup that takes longer hangs */
 
-struct event_base;
-struct daemon;
 struct names;
-struct watch;
+struct resolver;
 
 /* Calls changed from the event loop when addresses differ from before. */
 struct names *names_new(void (*changed)(void *arg), void *arg);
-/* The roles are free to go: kills the resolver. Accepts NULL. */
+/* To be called after resolver_free(). Accepts NULL. */
 void names_free(struct names *);
 /* Returns what exports_load() looks names up by. */
 const struct exports_names *names_source(struct names *);
@@ -37,7 +34,6 @@ const struct exports_names *names_source(struct names *);
 void names_begin(struct names *);
 void names_end(struct names *, bool loaded);
 /* The event loop is there: lookups begin. */
-void names_start(struct names *, struct event_base *, const struct daemon *,
-    struct watch *);
+void names_start(struct names *, struct resolver *);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static const struct sandbox_choice choices[] = {
 };
 /* clang-format on */
 
-struct resolver {
+struct resolver_role {
 	struct role *role;
 	struct resolve_setup setup;
 	bool has_setup;
@@ -78,64 +77,94 @@ struct resolver {
 	pthread_cond_t more;
 	pthread_cond_t started;
 	unsigned int running;
+	unsigned int busy[RESOLVE_KINDS]; /* lookups under way */
 	struct resolve_ask queue[RESOLVE_ASKED_MAX];
 	size_t n;
 };
 
-static void
-add_host(struct resolve_answer *to, const struct addrinfo *from)
-{
-	struct addr a;
-	uint32_t i;
+/*
+ * Lookups of a kind at a time. The C library expands one netgroup at a time, and
+ * a directory of users that hangs must leave threads for hosts.
+ */
+static const unsigned int busy_max[RESOLVE_KINDS] = {
+	[RESOLVE_HOST] = RESOLVE_THREADS,
+	[RESOLVE_GROUP] = 1,
+	[RESOLVE_UID] = RESOLVE_THREADS / 2,
+};
 
-	if (!addr_from_sockaddr(&a, from->ai_addr, from->ai_addrlen))
-		return;
-	a.port = 0;
-	for (i = 0; i < to->n; i++)
-		if (addr_equal(&to->host[i], &a))
-			return;
-	if (to->n < RESOLVE_ITEMS_MAX)
-		to->host[to->n++] = a;
-}
-
-static void
-look_up_host(const char *name, struct resolve_answer *to)
-{
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_DGRAM };
-	struct addrinfo *list = NULL, *at;
-	int error = getaddrinfo(name, NULL, &hints, &list);
-
-	to->status = error == EAI_NONAME || error == EAI_NODATA ? RESOLVE_NONE :
-								  RESOLVE_LATER;
-	if (error != 0)
-		return;
-	for (at = list; at != NULL; at = at->ai_next)
-		add_host(to, at);
-	freeaddrinfo(list);
-	to->status = to->n > 0 ? RESOLVE_FOUND : RESOLVE_NONE;
-}
-
+/* Takes the first question that can be answered now. */
 static struct resolve_ask
-next_question(struct resolver *r)
+next_question(struct resolver_role *r)
 {
 	struct resolve_ask ask;
+	size_t i;
 
 	pthread_mutex_lock(&r->lock);
-	while (r->n == 0)
+	for (;;) {
+		for (i = 0; i < r->n; i++)
+			if (r->busy[r->queue[i].kind] <
+			    busy_max[r->queue[i].kind])
+				break;
+		if (i < r->n)
+			break;
 		pthread_cond_wait(&r->more, &r->lock);
-	ask = r->queue[0];
+	}
+	ask = r->queue[i];
 	r->n--;
-	memmove(r->queue, r->queue + 1, r->n * sizeof(r->queue[0]));
+	memmove(r->queue + i, r->queue + i + 1,
+	    (r->n - i) * sizeof(r->queue[0]));
+	r->busy[ask.kind]++;
 	pthread_mutex_unlock(&r->lock);
 	return ask;
 }
 
+static void
+answer(struct resolver_role *r, enum resolve_message type, const void *data,
+    size_t len)
+{
+	if (ipc_send(r->role->channel, type, data, len, NULL, 0) == -1)
+		fatal("parent");
+}
+
+static void
+answer_host(struct resolver_role *r, const struct resolve_ask *ask)
+{
+	struct resolve_answer found = { .id = ask->id };
+
+	resolve_host(ask->name, &found);
+	answer(r, RESOLVE_ANSWER, &found, sizeof(found));
+}
+
+static void
+answer_group(struct resolver_role *r, const struct resolve_ask *ask)
+{
+	static struct resolve_members members; /* one thread at a time */
+
+	members.id = ask->id;
+	resolve_group(ask->name, &members);
+	answer(r, RESOLVE_MEMBERS, &members, sizeof(members));
+}
+
+static void
+answer_user(struct resolver_role *r, const struct resolve_ask *ask)
+{
+	struct resolve_groups groups = { .id = ask->id };
+
+	resolve_user(ask->name, &groups);
+	answer(r, RESOLVE_GROUPS, &groups, sizeof(groups));
+}
+
+static void (*const answers[RESOLVE_KINDS])(struct resolver_role *,
+    const struct resolve_ask *) = {
+	[RESOLVE_HOST] = answer_host,
+	[RESOLVE_GROUP] = answer_group,
+	[RESOLVE_UID] = answer_user,
+};
+
 static void *
 serve(void *arg)
 {
-	struct resolver *r = arg;
-	struct resolve_answer answer;
+	struct resolver_role *r = arg;
 	struct resolve_ask ask;
 
 	pthread_mutex_lock(&r->lock);
@@ -144,19 +173,17 @@ serve(void *arg)
 	pthread_mutex_unlock(&r->lock);
 	for (;;) {
 		ask = next_question(r);
-		memset(&answer, 0, sizeof(answer));
-		answer.id = ask.id;
-		answer.kind = ask.kind;
-		look_up_host(ask.name, &answer);
-		if (ipc_send(r->role->channel, RESOLVE_ANSWER, &answer,
-			sizeof(answer), NULL, 0) == -1)
-			fatal("parent");
+		answers[ask.kind](r, &ask);
+		pthread_mutex_lock(&r->lock);
+		r->busy[ask.kind]--;
+		pthread_cond_broadcast(&r->more);
+		pthread_mutex_unlock(&r->lock);
 	}
 	return NULL;
 }
 
 static void
-start_threads(struct resolver *r)
+start_threads(struct resolver_role *r)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -182,7 +209,7 @@ start_threads(struct resolver *r)
 static void
 on_setup(void *arg, struct ipc_message *m)
 {
-	struct resolver *r = arg;
+	struct resolver_role *r = arg;
 
 	memcpy(&r->setup, m->data, sizeof(r->setup));
 	r->has_setup = true;
@@ -191,7 +218,7 @@ on_setup(void *arg, struct ipc_message *m)
 static void
 on_ask(void *arg, struct ipc_message *m)
 {
-	struct resolver *r = arg;
+	struct resolver_role *r = arg;
 	struct resolve_ask *ask;
 
 	pthread_mutex_lock(&r->lock);
@@ -200,6 +227,8 @@ on_ask(void *arg, struct ipc_message *m)
 	ask = &r->queue[r->n++];
 	memcpy(ask, m->data, sizeof(*ask));
 	ask->name[sizeof(ask->name) - 1] = '\0';
+	if (ask->kind >= RESOLVE_KINDS)
+		fatalx("parent: an unknown kind of question");
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -207,7 +236,7 @@ on_ask(void *arg, struct ipc_message *m)
 static void
 on_ping(void *arg, struct ipc_message *m UNUSED)
 {
-	const struct resolver *r = arg;
+	const struct resolver_role *r = arg;
 
 	if (ipc_send(r->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
 		fatal("parent: cannot answer it");
@@ -224,7 +253,7 @@ static const struct ipc_row rows[RESOLVE_MESSAGES] = {
 static const struct ipc_table messages = { rows, nitems(rows) };
 
 static void
-receive(struct resolver *r)
+receive(struct resolver_role *r)
 {
 	const char *why = NULL;
 	int n = ipc_serve(r->role->channel, &messages, r, &why);
@@ -252,7 +281,7 @@ open_paths(int paths[2])
 int
 resolve_role(struct role *role)
 {
-	static struct resolver r = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	static struct resolver_role r = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
 		.started = PTHREAD_COND_INITIALIZER };
 	int paths[2];
@@ -274,7 +303,7 @@ resolve_role(struct role *role)
 	if (!r.setup.rootless)
 		daemon_drop(r.setup.uid, r.setup.gid);
 	policy.npaths = open_paths(paths);
-	if (resolve_load_modules())
+	if (resolve_load_modules(r.setup.users))
 		policy.tcp_port = DNS_PORT;
 	sandbox_enter(&box);
 	start_threads(&r);

@@ -2,8 +2,9 @@
 /*
  * Serves one stream connection: see rpc/conn.h. All complete records of one
  * read are served and answered with one send. A budget per wake-up keeps a busy
- * connection from delaying the others. Operations write replies directly into
- * the send buffer.
+ * connection from delaying the others of its host. The host's time of a turn
+ * (rpc/host.h) keeps all of them from delaying other hosts. Operations write
+ * replies directly into the send buffer.
  * Runs in: the process that reads the network.
  */
 #include <sys/socket.h>
@@ -20,7 +21,6 @@
 
 #define CONN_SHORT    4096 /* bytes read per wake-up when memory is short */
 #define CONN_RECORDS  128 /* records served per wake-up */
-#define CONN_MS	      4 /* time per wake-up; a tick of the coarse clock */
 #define CONN_BYTES    (1024 * 1024) /* reply bytes per wake-up */
 #define CONN_PAUSE    2000 /* microseconds, when a connection must wait */
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
@@ -52,38 +52,13 @@ bytes_clear(struct rpc_streams *s, struct rpc_bytes *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* Appends data. Returns false if there is no memory. */
-static bool
-bytes_add(struct rpc_bytes *b, const void *data, size_t len)
-{
-	uint8_t *buf;
-	size_t cap;
-
-	if (b->at > 0) {
-		memmove(b->buf, b->buf + b->at, b->len - b->at);
-		b->len -= b->at;
-		b->at = 0;
-	}
-	if (len > b->cap - b->len) {
-		cap = b->len + len;
-		buf = realloc(b->buf, cap);
-		if (buf == NULL)
-			return false;
-		b->buf = buf;
-		b->cap = cap;
-	}
-	memcpy(b->buf + b->len, data, len);
-	b->len += len;
-	return true;
-}
-
 /* Moves the rest of a large buffer to a small one. */
 static void
 bytes_shrink(struct rpc_streams *s, struct rpc_bytes *b)
 {
 	struct rpc_bytes small = { .buf = NULL };
 
-	if (!bytes_add(&small, b->buf + b->at, b->len - b->at))
+	if (!rpc_bytes_add(&small, b->buf + b->at, b->len - b->at))
 		return;
 	bytes_clear(s, b);
 	*b = small;
@@ -184,32 +159,25 @@ may_begin(const struct rpc_conn *c)
 	    c->tcp->streams->partial / 2 < c->tcp->limits.partial_max;
 }
 
-/* Is the first record of the data complete and in one fragment? */
-static bool
-is_whole(const uint8_t *data, size_t len)
+static void
+call_turn(struct rpc_streams *s)
 {
-	struct rpc_mark mark;
+	static const struct timeval now = { 0, 0 };
 
-	if (len < RPC_MARK_SIZE)
-		return false;
-	mark = rpc_mark_get(data);
-	return mark.last && mark.len <= len - RPC_MARK_SIZE;
+	(void)event_add(s->again_event, &now);
 }
 
 /* Queues c to continue at the next turn, or after a pause. */
 static void
 go_on_later(struct rpc_conn *c, bool pause)
 {
-	static const struct timeval now = { 0, 0 }, soon = { 0, CONN_PAUSE };
+	static const struct timeval soon = { 0, CONN_PAUSE };
 	struct rpc_streams *s = c->tcp->streams;
 
-	if (!c->queued) {
-		c->queued = true;
-		s->nagain++;
-		TAILQ_INSERT_TAIL(&s->again, c, again);
-	}
+	if (c->turn == NULL)
+		rpc_host_queue(c, &s->again);
 	if (!pause)
-		(void)event_add(s->again_event, &now);
+		call_turn(s);
 	else if (!event_pending(s->again_event, EV_TIMEOUT, NULL))
 		(void)event_add(s->again_event, &soon);
 }
@@ -241,7 +209,7 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 			return;
 		}
 	}
-	if (!bytes_add(&c->unsent, s->out + sent, left))
+	if (!rpc_bytes_add(&c->unsent, s->out + sent, left))
 		c->dead = true;
 	account(c);
 }
@@ -295,14 +263,14 @@ rpc_conn_update(struct rpc_conn *c)
 	blocked = is_blocked(c);
 	paused = !input && !c->eof && is_paused(c);
 	if (!set_event(&c->readable,
-		!c->eof && !input && !blocked && !paused &&
+		!c->eof && !input && !blocked && !paused && !c->skipped &&
 		    rpc_starttls_is_open(&c->tls),
 		&c->reading) ||
 	    !set_event(&c->writable, c->unsent.buf != NULL, &c->writing)) {
 		rpc_conn_close(c);
 		return;
 	}
-	if ((input || paused) && !blocked)
+	if ((input || paused || c->skipped) && !blocked)
 		go_on_later(c, c->busy || paused || is_flooded(c));
 	if ((c->record_since != 0 || c->unsent_since != 0) &&
 	    !event_pending(tick, EV_TIMEOUT, NULL))
@@ -325,11 +293,11 @@ hold(struct rpc_conn *c, const uint8_t *msg, size_t msglen, const uint8_t *rest,
 	ok = true;
 	if (msg != NULL) {
 		rpc_mark_put(mark, msglen);
-		ok = bytes_add(&b, mark, sizeof(mark)) &&
-		    bytes_add(&b, msg, msglen);
+		ok = rpc_bytes_add(&b, mark, sizeof(mark)) &&
+		    rpc_bytes_add(&b, msg, msglen);
 	}
 	if (ok && len > 0)
-		ok = bytes_add(&b, rest, len);
+		ok = rpc_bytes_add(&b, rest, len);
 	if (!ok)
 		c->dead = true;
 	/* rest may point into held: free held only now. */
@@ -385,9 +353,9 @@ refuse_record(struct rpc_conn *c, enum rpc_record_state why)
 		log_warnx("tcp: out of memory for a record");
 }
 
-/* Has c used its share of this turn? */
+/* Has c used its share of this turn, or its host the time until end_ns? */
 static bool
-is_enough(struct rpc_conn *c, unsigned int records, uint64_t since,
+is_enough(struct rpc_conn *c, unsigned int records, uint64_t end_ns,
     size_t *bytes)
 {
 	struct rpc_streams *s = c->tcp->streams;
@@ -399,7 +367,8 @@ is_enough(struct rpc_conn *c, unsigned int records, uint64_t since,
 	/* Serve at least one: a complete record may be waiting. */
 	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||
 	    (records > 0 &&
-		(is_blocked(c) || clock_coarse_ms() - since >= CONN_MS));
+		(is_blocked(c) ||
+		    rpc_server_last_ns(c->tcp->server) >= end_ns));
 }
 
 void
@@ -414,15 +383,15 @@ rpc_conn_send_late(struct rpc_streams *s)
 	rpc_conn_update(c);
 }
 
-/* Serves data as far as budget and limits allow, and keeps the rest. */
+/* Serves data until end_ns as far as limits allow, and keeps the rest. */
 static void
-serve(struct rpc_conn *c, const uint8_t *data, size_t len)
+serve_until(struct rpc_conn *c, const uint8_t *data, size_t len,
+    uint64_t end_ns)
 {
 	const struct rpc_limits *limits = &c->tcp->limits;
 	struct rpc_streams *s = c->tcp->streams;
 	enum rpc_record_state state;
 	const uint8_t *msg;
-	uint64_t since = clock_coarse_ms();
 	size_t msglen, bytes;
 	unsigned int records;
 
@@ -431,11 +400,12 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 	if (s->late != NULL)
 		conn_flush(s->late);
 	for (records = 0; !c->dead; records++) {
-		if (is_enough(c, records, since, &bytes)) {
+		if (is_enough(c, records, end_ns, &bytes)) {
 			hold(c, NULL, 0, data, len);
 			break;
 		}
-		if (len > 0 && !may_begin(c) && !is_whole(data, len)) {
+		if (len > 0 && !may_begin(c) &&
+		    !rpc_record_is_whole(data, len)) {
 			hold(c, NULL, 0, data, len);
 			rpc_record_clear(&c->record); /* frees its buffer */
 			c->busy = true;
@@ -467,27 +437,14 @@ serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 	conn_flush(c);
 }
 
-void
-rpc_conn_turn(struct rpc_streams *s)
+/* Serves data in what the host has left of its time. */
+static void
+serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
-	struct rpc_conn *c;
-	unsigned int n;
-	bool served;
+	uint64_t since = clock_ns();
 
-	served = false;
-	for (n = s->nagain; n > 0 && s->nagain > 0; n--) {
-		c = TAILQ_FIRST(&s->again);
-		TAILQ_REMOVE(&s->again, c, again);
-		s->nagain--;
-		c->queued = false;
-		/* Above the limit one at a time, so that memory is freed. */
-		if (c->held.buf != NULL && (!served || !is_flooded(c))) {
-			serve(c, c->held.buf + c->held.at,
-			    c->held.len - c->held.at);
-			served = true;
-		}
-		rpc_conn_update(c);
-	}
+	serve_until(c, data, len, since + rpc_host_time(c->host));
+	rpc_host_spend(c->host, clock_ns() - since);
 }
 
 /*
@@ -538,10 +495,10 @@ read_secure(struct rpc_conn *c, struct iovec *iov, int count)
 	return n;
 }
 
+/* Reads what has arrived, and serves it. */
 static void
-conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+read_and_serve(struct rpc_conn *c)
 {
-	struct rpc_conn *c = arg;
 	struct rpc_streams *s = c->tcp->streams;
 	struct iovec iov[2];
 	size_t room;
@@ -549,10 +506,6 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	ssize_t n;
 	int count;
 
-	if (is_paused(c)) {
-		rpc_conn_update(c);
-		return;
-	}
 	count = 0;
 	room = rpc_record_room(&c->record, &at);
 	if (room > 0)
@@ -561,7 +514,7 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	iov[count++] =
 	    (struct iovec){ s->in, may_begin(c) ? RPC_CONN_READ : CONN_SHORT };
 	n = c->tls.stage == RPC_SECURE ? read_secure(c, iov, count) :
-					 readv(fd, iov, count);
+					 readv(c->fd, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == -1)
@@ -579,8 +532,67 @@ conn_on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 	/* The incomplete record can no longer be completed. */
 	if (c->eof)
 		rpc_record_clear(&c->record);
+}
+
+static void
+conn_on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct rpc_conn *c = arg;
+	struct rpc_streams *s = c->tcp->streams;
+
+	c->skipped = rpc_host_time(c->host) == 0;
+	if (!c->skipped && !is_paused(c))
+		read_and_serve(c);
 	rpc_conn_update(c);
 	rpc_conn_relieve(s);
+}
+
+/*
+ * Serves a connection that has waited for its turn. Above the limit of memory
+ * one at a time, so that memory is freed.
+ */
+static bool
+take_turn(struct rpc_conn *c, bool served)
+{
+	bool waits = c->skipped;
+
+	c->skipped = false;
+	if (c->held.buf != NULL && (!served || !is_flooded(c))) {
+		serve(c, c->held.buf + c->held.at, c->held.len - c->held.at);
+		return true;
+	}
+	if (waits && c->held.buf == NULL && !is_blocked(c) && !is_paused(c))
+		read_and_serve(c);
+	return served;
+}
+
+/* Serves the connections of a list whose hosts have time left. */
+static bool
+take_turns(struct rpc_streams *s, struct rpc_turns *list, bool served)
+{
+	struct rpc_conn *c;
+	unsigned int n;
+
+	for (n = list->n; n > 0 && list->n > 0; n--) {
+		c = TAILQ_FIRST(&list->conns);
+		if (rpc_host_time(c->host) == 0) {
+			rpc_host_queue(c, &s->first);
+			continue;
+		}
+		rpc_host_queue(c, NULL);
+		served = take_turn(c, served);
+		rpc_conn_update(c);
+	}
+	return served;
+}
+
+void
+rpc_conn_turn(struct rpc_streams *s)
+{
+	s->turn++;
+	(void)take_turns(s, &s->again, take_turns(s, &s->first, false));
+	if (s->first.n > 0)
+		call_turn(s);
 }
 
 static void
@@ -776,10 +788,7 @@ rpc_conn_close(struct rpc_conn *c)
 	if (c->record_since != 0)
 		TAILQ_REMOVE(&s->incomplete, c, incomplete);
 	set_stalled(c, false);
-	if (c->queued) {
-		TAILQ_REMOVE(&s->again, c, again);
-		s->nagain--;
-	}
+	rpc_host_queue(c, NULL);
 	LIST_REMOVE(c, by_id);
 	peer_release(c->origin.peer.identity);
 	rpc_record_clear(&c->record);

@@ -25,22 +25,17 @@
 #define RPC_CONN_FLUSH	(256 * 1024) /* bytes of replies sent with one call */
 #define RPC_CONN_SPARES 4 /* buffers kept: new pages are expensive */
 
-/* Waiting bytes: input not yet served, or output not yet sent. */
-struct rpc_bytes {
-	uint8_t *buf;
-	size_t at, len, cap; /* buf[at..len) waits */
-};
-
 struct rpc_conn {
 	TAILQ_ENTRY(rpc_conn) age; /* in tcp->conns */
 	TAILQ_ENTRY(rpc_conn) own; /* in host->conns */
 	TAILQ_ENTRY(rpc_conn) incomplete; /* when record_since is set */
 	TAILQ_ENTRY(rpc_conn) unfinished; /* the same, in host->unfinished */
 	TAILQ_ENTRY(rpc_conn) stalled; /* when unsent_since is set */
-	TAILQ_ENTRY(rpc_conn) again; /* when queued */
+	TAILQ_ENTRY(rpc_conn) again; /* in turn, when that is set */
 	LIST_ENTRY(rpc_conn) by_id;
 	struct rpc_tcp *tcp;
 	struct rpc_host *host;
+	struct rpc_turns *turn; /* the list it waits in for its turn, or NULL */
 	struct rpc_origin origin;
 	struct event readable, writable;
 	struct rpc_record record;
@@ -55,7 +50,7 @@ struct rpc_conn {
 	struct rpc_starttls tls;
 	bool eof, dead;
 	bool reading, writing; /* events that are set */
-	bool queued; /* in streams->again */
+	bool skipped; /* it has input, but its host had no time left */
 	bool busy; /* no file thread or memory was free */
 };
 
@@ -99,8 +94,13 @@ struct rpc_streams {
 	size_t owed; /* memory of all unsent replies and held input */
 	struct rpc_conn_list incomplete; /* oldest record first */
 	struct rpc_conn_list stalled; /* least recent progress first */
-	struct rpc_conn_list again; /* continue at the next turn of the loop */
-	unsigned int nagain;
+	/*
+	 * Connections that go on at the next turn of the loop. Those that were
+	 * not served in the last one, since their host had no time left, are
+	 * first. So the connections of a host are served by rotation.
+	 */
+	struct rpc_turns first, again;
+	uint64_t turn; /* its number: in each, every host has time again */
 	struct event *again_event;
 	struct rpc_conn *late; /* out has late replies of it, if anything */
 	struct event *late_event; /* sends them */
@@ -111,7 +111,7 @@ struct rpc_streams {
 	struct rpc_tls_bytes tls_bytes;
 };
 
-/* rpc/conn.c. Serves each connection that has waiting input, once. */
+/* rpc/conn.c. Serves the connections that wait, each once at most. */
 void rpc_conn_turn(struct rpc_streams *);
 /* Sends the replies of file threads that were collected. */
 void rpc_conn_send_late(struct rpc_streams *);

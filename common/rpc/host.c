@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counts the stream connections of each host, orders them, and selects the one
- * that must make room: see rpc/host.h.
+ * Counts the stream connections of each host and the time that they take, orders
+ * them, and selects the one that must make room: see rpc/host.h.
  * Runs in: the process that reads the network.
  */
 #include <stdlib.h>
@@ -64,6 +64,7 @@ host_new(struct rpc_tcp *t, const struct rpc_peer *peer)
 		return NULL;
 	h->addr = key_of(peer);
 	h->crowd = rpc_crowd_of(t, peer);
+	h->streams = t->streams;
 	h->count.owner = h->unfinished.owner = h;
 	TAILQ_INIT(&h->conns);
 	TAILQ_INIT(&h->incomplete);
@@ -71,14 +72,20 @@ host_new(struct rpc_tcp *t, const struct rpc_peer *peer)
 	return h;
 }
 
-/* The peer has answered a segment that was sent to its address. */
+/*
+ * The peer has answered a segment that was sent to its address, and proved by TLS
+ * what it is.
+ */
 static void
 prove(const struct rpc_conn *c)
 {
-	struct proofs *proofs = c->tcp->streams->proofs;
+	const struct rpc_streams *s = c->tcp->streams;
+	const struct rpc_peer *peer = &c->origin.peer;
 
-	if (proofs != NULL && !c->tcp->local)
-		proofs_add(proofs, &c->origin.peer.from, clock_coarse_ms());
+	if (s->proofs != NULL && !c->tcp->local)
+		proofs_add(s->proofs, &peer->from, clock_coarse_ms());
+	if (peer->identity != NULL && s->tls.used != NULL)
+		s->tls.used(s->tls.arg, peer);
 }
 
 static void
@@ -160,6 +167,38 @@ rpc_host_unfinished(struct rpc_conn *c, bool begins)
 		crowd->unfinished--;
 		rank_set(&crowd->by_unfinished, &h->unfinished,
 		    h->unfinished.n - 1);
+	}
+}
+
+uint64_t
+rpc_host_time(const struct rpc_host *h)
+{
+	if (h->turn != h->streams->turn)
+		return RPC_HOST_NS;
+	return h->spent_ns < RPC_HOST_NS ? RPC_HOST_NS - h->spent_ns : 0;
+}
+
+void
+rpc_host_spend(struct rpc_host *h, uint64_t ns)
+{
+	if (h->turn != h->streams->turn) {
+		h->turn = h->streams->turn;
+		h->spent_ns = 0;
+	}
+	h->spent_ns += ns;
+}
+
+void
+rpc_host_queue(struct rpc_conn *c, struct rpc_turns *list)
+{
+	if (c->turn != NULL) {
+		TAILQ_REMOVE(&c->turn->conns, c, again);
+		c->turn->n--;
+	}
+	c->turn = list;
+	if (list != NULL) {
+		TAILQ_INSERT_TAIL(&list->conns, c, again);
+		list->n++;
 	}
 }
 

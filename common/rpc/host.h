@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The stream connections of each host, and of each kind of peers. They decide
- * which connection is closed when there is no place for another. Private to the
- * stream transport.
+ * which connection is closed when there is no place for another, and how much
+ * time of the event loop a host gets. Private to the stream transport.
  * Runs in: the process that reads the network.
  */
 #ifndef RPC_HOST_H
@@ -15,10 +15,17 @@
 
 struct rpc_conn;
 
-#define RPC_HOSTS 1024 /* buckets; hosts are not limited by it */
+#define RPC_HOSTS   1024 /* buckets; hosts are not limited by it */
+#define RPC_HOST_NS 1000000u /* time of the event loop per turn */
 
 TAILQ_HEAD(rpc_conn_list, rpc_conn);
 LIST_HEAD(rpc_host_bucket, rpc_host);
+
+/* Connections that wait for their turn, and how many. */
+struct rpc_turns {
+	struct rpc_conn_list conns;
+	unsigned int n;
+};
 
 /*
  * Kinds of peers: other machines, local users, and local users who may
@@ -42,6 +49,9 @@ struct rpc_host {
 	struct rank_member count, unfinished;
 	struct rpc_conn_list conns; /* least active first */
 	struct rpc_conn_list incomplete; /* oldest record first */
+	struct rpc_streams *streams;
+	uint64_t turn; /* the last one in which it was served */
+	uint64_t spent_ns; /* in that turn */
 };
 
 /*
@@ -56,6 +66,14 @@ void rpc_host_touch(struct rpc_conn *);
 void rpc_host_unfinished(struct rpc_conn *, bool);
 /* Returns the host of a peer; NULL if it has no connection. */
 struct rpc_host *rpc_host_find(struct rpc_streams *, const struct rpc_peer *);
+/*
+ * The time of the event loop that a host has left in this turn; and spends it.
+ * The connections of a host share it, so that many get no more than one.
+ */
+uint64_t rpc_host_time(const struct rpc_host *);
+void rpc_host_spend(struct rpc_host *, uint64_t ns);
+/* Moves a connection to the end of a list; NULL: it waits for no turn. */
+void rpc_host_queue(struct rpc_conn *, struct rpc_turns *);
 struct rpc_crowd *rpc_crowd_of(struct rpc_tcp *, const struct rpc_peer *);
 /*
  * Return the connection that is closed to make room for another one; NULL if

@@ -149,3 +149,38 @@ rpc_record_next(struct rpc_record *r, size_t record_max,
 			return done(r, r->buf, r->len, msg, msglen);
 	}
 }
+
+bool
+rpc_bytes_add(struct rpc_bytes *b, const void *data, size_t len)
+{
+	uint8_t *buf;
+	size_t cap;
+
+	if (b->at > 0) {
+		memmove(b->buf, b->buf + b->at, b->len - b->at);
+		b->len -= b->at;
+		b->at = 0;
+	}
+	if (len > b->cap - b->len) {
+		cap = b->len + len;
+		buf = realloc(b->buf, cap);
+		if (buf == NULL)
+			return false;
+		b->buf = buf;
+		b->cap = cap;
+	}
+	memcpy(b->buf + b->len, data, len);
+	b->len += len;
+	return true;
+}
+
+bool
+rpc_record_is_whole(const uint8_t *data, size_t len)
+{
+	struct rpc_mark mark;
+
+	if (len < RPC_MARK_SIZE)
+		return false;
+	mark = rpc_mark_get(data);
+	return mark.last && mark.len <= len - RPC_MARK_SIZE;
+}

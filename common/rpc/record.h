@@ -84,4 +84,15 @@ enum rpc_record_state rpc_record_next(struct rpc_record *, size_t record_max,
 size_t rpc_record_room(const struct rpc_record *, uint8_t **at);
 void rpc_record_filled(struct rpc_record *, size_t);
 
+/* Waiting bytes: input not yet served, or output not yet sent. */
+struct rpc_bytes {
+	uint8_t *buf;
+	size_t at, len, cap; /* buf[at..len) waits */
+};
+
+/* Appends data. Returns false if there is no memory. */
+bool rpc_bytes_add(struct rpc_bytes *, const void *data, size_t len);
+/* Is the first record of the data complete and in one fragment? */
+bool rpc_record_is_whole(const uint8_t *data, size_t len);
+
 #endif

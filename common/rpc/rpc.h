@@ -22,6 +22,7 @@
 #define RPC_GROUPS_MAX	  16
 #define RPC_MACHINE_MAX	  255
 #define RPC_HEADER_MIN	  40 /* call header with two empty auths */
+#define RPC_SHOWN	  640 /* bytes of hooks.show */
 #define RPC_REPLY_HEADER  24 /* accepted reply, empty verifier */
 
 enum rpc_msg_type { RPC_CALL = 0, RPC_REPLY = 1 };
@@ -49,7 +50,12 @@ enum rpc_auth_stat {
 
 enum rpc_auth_flavor { AUTH_NONE = 0, AUTH_SYS = 1, AUTH_TLS = 7 };
 
-enum rpc_transport_kind { RPC_UDP, RPC_TCP, RPC_UNIX };
+enum rpc_transport_kind {
+	RPC_UDP,
+	RPC_TCP,
+	RPC_UNIX,
+	RPC_SELF /* no peer: the process asks itself (nfsd/worker/worker_check.h) */
+};
 
 struct rpc_cred {
 	uint32_t flavor; /* AUTH_NONE or AUTH_SYS */
@@ -83,7 +89,8 @@ struct rpc_proc {
 	unsigned int flags;
 };
 
-#define RPC_CACHED 0x1u /* not idempotent: uses the reply cache */
+#define RPC_TURN_SHORT 1u /* may run on the thread of the event loop */
+#define RPC_CACHED     0x1u /* not idempotent: uses the reply cache */
 
 struct rpc_vers {
 	uint32_t vers;
@@ -114,7 +121,7 @@ struct rpc_call {
 	 */
 	bool may_block;
 	bool deferred;
-	unsigned int turn; /* if deferred: see rpc/pool.h */
+	unsigned int turn; /* if deferred: RPC_TURN_SHORT, or see pool/pool.h */
 	unsigned int queue; /* the same */
 	/*
 	 * An operation that refuses the call sets the status here. RPC_SUCCESS,
@@ -130,7 +137,9 @@ struct rpc_call {
 	 */
 	bool refused;
 	bool silent;
-	unsigned int thread; /* 0: the event loop, else the file thread */
+	/* Set by an operation: no reply is sent, so that the client asks again. */
+	bool dropped;
+	unsigned int thread; /* 0: the one that began the event loop */
 	/*
 	 * The reply buffer after the reply header. An operation puts bulk data
 	 * where the encoder needs it; see xdr_put_opaque().
@@ -138,6 +147,7 @@ struct rpc_call {
 	uint8_t *room;
 	size_t room_len;
 	uint64_t started_ns; /* clock_ns() */
+	const struct call_args *args; /* valid once it has begun */
 	enum rpc_accept_stat outcome; /* valid in hooks.end */
 };
 
@@ -154,12 +164,28 @@ struct rpc_hooks {
 	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
 	    struct rpc_call *);
 	/*
+	 * Called after run, on its thread, unless the call was deferred or
+	 * denied. May be NULL.
+	 */
+	void (*ran)(struct call_ctx *, const struct call_res *);
+	/*
+	 * Called after run, on its thread. True: the call is dropped, as if run
+	 * had said so. May be NULL.
+	 */
+	bool (*drops)(const struct call_ctx *, const struct call_res *);
+	/*
 	 * Called after put, or after a failed get (then the result is zero).
 	 * Once per call that began, always in the event loop, so statistics
 	 * need no lock. May be NULL.
 	 */
 	void (*end)(void *arg, struct call_ctx *, const struct rpc_call *,
 	    const struct call_res *);
+	/*
+	 * Writes what else -vv says of a finished call, such as its status; bytes
+	 * of the peer are escaped. May be NULL.
+	 */
+	void (*show)(const struct rpc_call *, const struct call_res *,
+	    char out[RPC_SHOWN]);
 	void *arg;
 };
 

@@ -13,9 +13,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rpc/msg.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
+
+_Static_assert(RPC_TURN_SHORT == POOL_TURN_SHORT, "calls are jobs");
 
 /* One attempt to serve a call. */
 struct work {
@@ -131,6 +133,12 @@ rpc_server_in_flight(const struct rpc_server *s)
 	return s->in_flight;
 }
 
+uint64_t
+rpc_server_last_ns(const struct rpc_server *s)
+{
+	return s->work.call.started_ns;
+}
+
 static const struct rpc_prog *
 find_prog(const struct rpc_server *s, uint32_t prog)
 {
@@ -175,14 +183,17 @@ find_row(const struct rpc_server *s, struct rpc_call *call,
 }
 
 static void
-log_call(const struct rpc_call *call)
+log_call(const struct rpc_server *s, const struct work *w)
 {
-	char from[ADDR_STRLEN];
+	const struct rpc_call *call = &w->call;
+	char from[ADDR_STRLEN], more[RPC_SHOWN] = "";
 
-	log_debug("%s: %s %u %s: xid %08x uid %u: outcome %u",
+	if (s->hooks.show != NULL && call->outcome == RPC_SUCCESS)
+		s->hooks.show(call, w->res, more);
+	log_debug("%s: %s %u %s: xid %08x uid %u: outcome %u%s",
 	    addr_print(&call->peer->from, from), call->prog->name,
 	    call->vers->vers, call->proc->name, call->xid, call->cred.uid,
-	    (unsigned int)call->outcome);
+	    (unsigned int)call->outcome, more);
 }
 
 /* Calls hooks.end. Event loop only. */
@@ -195,13 +206,14 @@ finish(struct rpc_server *s, struct work *w)
 		s->hooks.end(s->hooks.arg, w->ctx, &w->call, w->res);
 	w->begun = false;
 	if (w->entry != NULL) {
-		keep = w->call.outcome == RPC_SUCCESS && !w->call.refused;
+		keep = w->call.outcome == RPC_SUCCESS && !w->call.refused &&
+		    !w->call.dropped;
 		reply_cache_finish(s->cache, w->entry,
 		    keep ? w->out.base : NULL, w->out.len);
 		w->entry = NULL;
 	}
 	if (log_verbose() > 1)
-		log_call(&w->call);
+		log_call(s, w);
 }
 
 /* The attempt ends with a denial, which the reply cache does not keep. */
@@ -231,7 +243,8 @@ attempt(struct rpc_server *s, struct work *w)
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
 	call->deny = AUTH_OK;
-	call->refused = call->silent = false;
+	call->refused = call->silent = call->dropped = false;
+	call->args = w->args;
 	if (s->hooks.begin != NULL)
 		call->deny = s->hooks.begin(s->hooks.arg, w->ctx, call);
 	if (call->deny != AUTH_OK)
@@ -246,6 +259,10 @@ attempt(struct rpc_server *s, struct work *w)
 			return false;
 		if (call->deny != AUTH_OK)
 			return attempt_denied(w);
+		if (s->hooks.ran != NULL)
+			s->hooks.ran(w->ctx, w->res);
+		if (s->hooks.drops != NULL && s->hooks.drops(w->ctx, w->res))
+			call->dropped = true;
 		if (call->refuse == RPC_SUCCESS)
 			call->proc->put(&w->out, w->res);
 		if (!w->out.failed)
@@ -326,7 +343,7 @@ deferred_done(struct rpc_job *job)
 	finish(s, &d->work);
 	s->in_flight--;
 	d->origin.reply(&d->origin, d->work.out.base,
-	    d->work.call.silent ? 0 : d->work.out.len);
+	    d->work.call.silent || d->work.call.dropped ? 0 : d->work.out.len);
 	reply_give(s, d->reply, d->cap);
 	peer_release(d->origin.peer.identity);
 	free(d);
@@ -353,6 +370,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	d->job.done = deferred_done;
 	d->job.queue = w->call.queue;
 	d->job.turn = w->call.turn;
+	d->job.sender = origin->ticket;
 	d->job.size = size;
 	d->server = s;
 	d->origin = *origin;
@@ -421,13 +439,15 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.deferred = false;
 	w->call.turn = 0;
 	w->call.queue = 0;
-	w->call.thread = 0;
+	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);
 	w->begun = false;
 	if (is_repeated(s, w, outlen, &verdict))
 		return verdict;
 	if (attempt(s, w)) {
 		finish(s, w);
 		*outlen = w->out.len;
+		if (w->call.dropped && !w->call.silent)
+			return RPC_DROP;
 		return w->call.silent ? RPC_HANGUP : RPC_ANSWERED;
 	}
 	verdict = defer(s, origin, &args);

@@ -52,6 +52,8 @@ void rpc_server_set_pool(struct rpc_server *, struct rpc_pool *);
  */
 void rpc_server_offer_tls(struct rpc_server *, bool);
 void rpc_server_free(struct rpc_server *);
+/* Returns when the last operation began in the event loop (clock_ns()). */
+uint64_t rpc_server_last_ns(const struct rpc_server *);
 /* Returns the number of calls on file threads. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 

@@ -351,6 +351,45 @@ rpc_streams_end_tls(struct rpc_streams *s, uint64_t id)
 	return true;
 }
 
+/* Closes connections whose peer has this address, or that were made to it. */
+static unsigned int
+end_all(struct rpc_streams *s, const struct addr *at, bool local)
+{
+	/* Else the kernel keeps what was not sent, and the connection with it. */
+	const struct linger none = { .l_onoff = 1 };
+	const struct rpc_peer *peer;
+	struct rpc_conn *c, *next;
+	struct rpc_tcp *t;
+	unsigned int n = 0;
+
+	LIST_FOREACH (t, &s->listeners, entry)
+		for (c = TAILQ_FIRST(&t->conns); c != NULL; c = next) {
+			next = TAILQ_NEXT(c, age);
+			peer = &c->origin.peer;
+			if (!addr_same_host(local ? &peer->to : &peer->from,
+				at))
+				continue;
+			if (local)
+				(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER,
+				    &none, sizeof(none));
+			rpc_conn_close(c);
+			n++;
+		}
+	return n;
+}
+
+unsigned int
+rpc_streams_end_host(struct rpc_streams *s, const struct addr *from)
+{
+	return end_all(s, from, false);
+}
+
+unsigned int
+rpc_streams_end_local(struct rpc_streams *s, const struct addr *to)
+{
+	return end_all(s, to, true);
+}
+
 void
 rpc_streams_end_all_tls(struct rpc_streams *s)
 {
@@ -389,7 +428,8 @@ rpc_streams_new(struct event_base *base)
 	s->base = base;
 	TAILQ_INIT(&s->incomplete);
 	TAILQ_INIT(&s->stalled);
-	TAILQ_INIT(&s->again);
+	TAILQ_INIT(&s->first.conns);
+	TAILQ_INIT(&s->again.conns);
 	s->in = malloc(RPC_CONN_READ);
 	s->again_event = evtimer_new(base, on_again, s);
 	s->late_event = evtimer_new(base, on_late, s);

@@ -21,15 +21,13 @@ struct rpc_udp;
 struct rpc_tcp;
 
 #define RPC_UDP_FREE(n) ((n) + (n) / 2) /* reply that any sender may get */
-#define RPC_UDP_BURST	8 /* seconds of bytes that are saved up */
 
 struct rpc_limits {
 	size_t record_max; /* longest legal call of the programs */
 	size_t reply_max; /* longest reply on a stream */
 	size_t datagram_reply_max; /* longest reply in a datagram */
-	unsigned int fragments_max;
-	unsigned int connections_max;
-	unsigned int connections_per_host;
+	unsigned int fragments_max; /* of a record */
+	unsigned int connections_max, connections_per_host;
 	size_t queue_max; /* unsent bytes of a connection: stop reading */
 	size_t unsent_max; /* memory of all unsent replies */
 	size_t partial_max; /* memory of all incomplete records */
@@ -43,18 +41,14 @@ struct rpc_limits {
 	 * second by which replies to one client exceed RPC_UDP_FREE times their
 	 * calls, unless a TCP connection has proven its address.
 	 */
-	unsigned int amplification_percent;
-	unsigned int datagrams_per_second;
+	unsigned int amplification_percent, datagrams_per_second;
 	unsigned int datagram_bytes_per_second;
 };
 
 /* Defaults of the fields above, for nfsd. Other daemons lower them. */
 extern const struct rpc_limits rpc_limits_default;
-/*
- * Sets a limit by its option name ("connections-max"). Returns NULL or the
- * error: "unknown limit", "too small", "too large", "invalid". On an error
- * nothing changes.
- */
+/* Sets a limit by its option name ("connections-max"). Returns NULL, or the
+ * error, "too small" for example: then nothing changes. */
 const char *rpc_limits_set(struct rpc_limits *, const char *name,
     const char *value);
 /* Returns the name of limit i, or NULL after the last. Each is in tern(7). */
@@ -65,6 +59,13 @@ struct rpc_udp *rpc_udp_new(struct event_base *, struct rpc_server *, int fd,
     const struct rpc_limits *);
 /* Call only when rpc_server_in_flight() is 0. */
 void rpc_udp_free(struct rpc_udp *);
+typedef void rpc_reply_fn(void *arg, const struct rpc_peer *,
+    const uint8_t *msg, size_t len);
+/* Passes on each message that says it is a reply, perhaps a forged one. */
+void rpc_udp_on_reply(struct rpc_udp *, rpc_reply_fn *, void *arg);
+/* Sends from peer->to to peer->from, not while a call is served. May fail. */
+bool rpc_udp_send(struct rpc_udp *, const struct rpc_peer *, const uint8_t *,
+    size_t);
 
 /*
  * Addresses in proofs are not limited in bytes. rpc_streams_prove() adds those
@@ -84,11 +85,13 @@ void rpc_streams_free(struct rpc_streams *);
  * TLS is made outside of the transport, by another process. begin gets each
  * connection that has asked for TLS and got the answer. It passes a copy of fd
  * on, and says later what came of it, by the number of the connection. It
- * returns false to close the connection at once. ended is told of each
+ * returns false to close the connection at once. used is told of each
+ * connection with TLS that sends calls, once in a second. ended is told of each
  * connection whose begin returned true, and if the kernel held its keys.
  */
 struct rpc_tls_hooks {
 	bool (*begin)(void *arg, const struct rpc_peer *, int fd);
+	void (*used)(void *arg, const struct rpc_peer *);
 	void (*ended)(void *arg, const struct rpc_peer *, bool kernel);
 	void *arg;
 };
@@ -111,6 +114,9 @@ const struct rpc_peer *rpc_streams_peer(struct rpc_streams *, uint64_t id);
 bool rpc_streams_end_tls(struct rpc_streams *, uint64_t id);
 /* Closes all of them, since what makes TLS has failed. */
 void rpc_streams_end_all_tls(struct rpc_streams *);
+/* Closes connections of a client, or to an address that left. Says how many. */
+unsigned int rpc_streams_end_host(struct rpc_streams *, const struct addr *);
+unsigned int rpc_streams_end_local(struct rpc_streams *, const struct addr *);
 const struct rpc_tls_bytes *rpc_streams_tls_bytes(const struct rpc_streams *);
 
 /*

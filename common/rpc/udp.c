@@ -22,6 +22,7 @@
 #include "rpc/transport.h"
 
 #define UDP_BATCH 32 /* datagrams per wake-up */
+#define UDP_BURST 8 /* seconds of bytes that a client saves up */
 #define UDP_ARENA (256 * 1024) /* bytes of replies sent with one call */
 
 #define UDP_CONTROL                                                            \
@@ -53,6 +54,8 @@ struct rpc_udp {
 	size_t replies_cap, replies_len;
 	struct meter *calls, *bytes; /* of each client; NULL: no limit */
 	struct proofs *proofs; /* addresses without a limit of bytes */
+	rpc_reply_fn *on_reply; /* NULL: replies are dropped */
+	void *on_reply_arg;
 };
 
 /* Gets the local address of the call, and the interface. */
@@ -259,21 +262,31 @@ get_origin(struct rpc_udp *u, struct mmsghdr *mm, struct rpc_origin *origin)
 	return true;
 }
 
+/* Adds a message to the batch and sends it. False: there is no room. */
+static bool
+send_copy(struct rpc_udp *u, const struct rpc_origin *origin,
+    const uint8_t *msg, size_t len)
+{
+	if (u->out_n == UDP_BATCH || len > u->replies_cap - u->replies_len)
+		return false;
+	memcpy(u->replies + u->replies_len, msg, len);
+	enqueue(u, origin, len);
+	if (!udp_flush(u)) {
+		(void)event_del(u->readable);
+		(void)event_add(u->writable, NULL);
+	}
+	return true;
+}
+
+/* A reply without room is dropped: the client repeats the call. */
 static void
 deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
     size_t len)
 {
 	struct rpc_udp *u = origin->transport;
 
-	if (len == 0 || u->out_n == UDP_BATCH ||
-	    len > u->replies_cap - u->replies_len || !may_send(u, origin, len))
-		return; /* dropped: the client repeats the call */
-	memcpy(u->replies + u->replies_len, reply, len);
-	enqueue(u, origin, len);
-	if (!udp_flush(u)) {
-		(void)event_del(u->readable);
-		(void)event_add(u->writable, NULL);
-	}
+	if (len != 0 && may_send(u, origin, len))
+		(void)send_copy(u, origin, reply, len);
 }
 
 /* Logs that a call is dropped because the queue of the file threads is full. */
@@ -288,18 +301,33 @@ log_busy(const struct addr *from)
 		    addr_print(from, text));
 }
 
+/* Is this a reply to a call of ours? */
+static bool
+is_reply(const uint8_t *msg, size_t len)
+{
+	struct xdr_in in;
+
+	xdr_in_init(&in, msg, len);
+	(void)xdr_get_u32(&in); /* xid */
+	return xdr_get_u32(&in) == RPC_REPLY && !in.failed;
+}
+
 static void
 serve_one(struct rpc_udp *u, struct mmsghdr *mm)
 {
 	struct rpc_origin origin = { .reply = deferred_reply, .transport = u };
+	const uint8_t *msg = mm->msg_hdr.msg_iov->iov_base;
 	enum rpc_verdict verdict;
 	size_t len;
 
 	if (!get_origin(u, mm, &origin))
 		return;
-	verdict = rpc_serve(u->server, &origin, mm->msg_hdr.msg_iov->iov_base,
-	    mm->msg_len, u->replies + u->replies_len,
-	    u->replies_cap - u->replies_len, &len);
+	if (u->on_reply != NULL && is_reply(msg, mm->msg_len)) {
+		u->on_reply(u->on_reply_arg, &origin.peer, msg, mm->msg_len);
+		return;
+	}
+	verdict = rpc_serve(u->server, &origin, msg, mm->msg_len,
+	    u->replies + u->replies_len, u->replies_cap - u->replies_len, &len);
 	if (verdict == RPC_ANSWERED && may_send(u, &origin, len))
 		enqueue(u, &origin, len);
 	else if (verdict == RPC_BUSY)
@@ -428,7 +456,7 @@ rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
 	u->requests = malloc(UDP_BATCH * u->request_max);
 	u->replies = malloc(u->replies_cap);
 	u->calls = new_meter(limits->datagrams_per_second, 1);
-	u->bytes = new_meter(limits->datagram_bytes_per_second, RPC_UDP_BURST);
+	u->bytes = new_meter(limits->datagram_bytes_per_second, UDP_BURST);
 	if (u->requests == NULL || u->replies == NULL)
 		fatal("udp socket: buffers");
 	set_up_batch(u);
@@ -440,6 +468,22 @@ rpc_udp_new(struct event_base *base, struct rpc_server *server, int fd,
 	    event_add(u->readable, NULL) == -1)
 		fatalx("udp socket: event loop");
 	return u;
+}
+
+void
+rpc_udp_on_reply(struct rpc_udp *u, rpc_reply_fn *on_reply, void *arg)
+{
+	u->on_reply = on_reply;
+	u->on_reply_arg = arg;
+}
+
+bool
+rpc_udp_send(struct rpc_udp *u, const struct rpc_peer *peer, const uint8_t *msg,
+    size_t len)
+{
+	struct rpc_origin origin = { .peer = *peer };
+
+	return send_copy(u, &origin, msg, len);
 }
 
 void

@@ -20,15 +20,18 @@
 #include "mountd/mountd.h"
 #include "mountd/parent/seal.h"
 #include "process/listen.h"
+#include "mounts/mounts.h"
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
 #include "resolve/names.h"
+#include "resolve/resolver.h"
 
 #define STOP_SECONDS 5
 
 struct parent {
 	struct mountd *m;
+	struct config conf;
 	struct event_base *base;
 	struct exports_file file;
 	struct jail *jail;
@@ -41,6 +44,8 @@ struct parent {
 	struct role_child *worker;
 	struct reload reload;
 	struct watch watch;
+	struct mounts mounts;
+	struct resolver *resolver;
 	struct names *names;
 	bool serving; /* the worker has been ready once */
 	int seal_pair[2]; /* parent's end; worker's end until it has started */
@@ -54,23 +59,22 @@ static void
 send_exports(struct parent *p)
 {
 	const struct exports *ex = p->file.list;
-	bool mounts = jail_has_mounts(p->jail);
 	struct mountd_handles m;
 	size_t i;
 
 	for (i = 0; i < p->subs.n; i++)
-		seal_submount(&p->sub_seals[i], &p->subs.list[i], mounts,
+		seal_submount(&p->sub_seals[i], &p->subs.list[i],
 		    &ex->list[p->subs.list[i].index]);
 	for (i = 0; i < p->subs.n; i++)
 		p->sub_seals[i].all = ex;
 	for (i = 0; i < ex->n; i++) {
 		seal_root(&p->seals[i], &m, &ex->list[i],
-		    jail_root(p->jail, ex->list[i].path), mounts, &p->keys);
+		    jail_facts(p->jail, ex->list[i].path), &p->keys);
 		p->seals[i].all = ex;
 		m.index = (uint32_t)i;
-		if (m.served)
-			(void)role_send(p->worker, MOUNTD_HANDLES, &m,
-			    sizeof(m), NULL, 0);
+		m.waits = jail_waits(p->jail, ex->list[i].path);
+		(void)role_send(p->worker, MOUNTD_HANDLES, &m, sizeof(m), NULL,
+		    0);
 	}
 	/* The worker needs no submounts: the parent seals their handles. */
 	role_exports_send(p->worker, &p->file, p->jail, NULL);
@@ -276,7 +280,7 @@ static void
 use_exports(struct parent *p)
 {
 	if (jail_needs_restart(p->jail)) {
-		role_restart(p->worker, "it cannot reach the new exports");
+		role_replace(p->worker, "it cannot reach the new exports");
 		close_seal(p); /* its questions refer to the old list */
 	} else
 		send_exports(p);
@@ -290,12 +294,25 @@ reload(void *arg)
 	bool loaded;
 
 	names_begin(p->names);
-	loaded = config_reload(&p->file, p->m->d.exports_file, PEER_MTLS,
-	    names_source(p->names), p->jail, &p->subs);
+	loaded = config_reload(&p->file, &p->conf, names_source(p->names),
+	    p->jail, &p->subs);
 	if (loaded)
 		use_exports(p);
 	names_end(p->names, loaded);
+	mounts_wait_late(&p->mounts);
 	reload_wait(&p->reload);
+}
+
+/* Something was mounted or unmounted: the same exports, as they lie now. */
+static void
+on_mounts(void *arg)
+{
+	struct parent *p = arg;
+
+	if (!p->stopping &&
+	    config_remount(p->file.list, &p->conf, p->jail, &p->subs))
+		use_exports(p);
+	mounts_wait_late(&p->mounts);
 }
 
 /* A host name has another address: the same exports, with it. */
@@ -328,17 +345,18 @@ prepare_registration(struct parent *p)
 static void
 prepare(struct parent *p)
 {
+	p->resolver = resolver_new(false);
 	p->names = names_new(on_names, p);
-	/* What nfsd offers is not known here. */
-	if (!config_load(&p->file, p->m->d.exports_file, PEER_MTLS,
-		names_source(p->names), false))
+	mountd_configure(&p->conf, p->m);
+	if (!config_load(&p->file, &p->conf, names_source(p->names), false))
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->m->d.exports_file);
 	config_load_key(&p->keys, p->m->d.key_file);
 	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);
-	p->jail = config_jail(p->file.list, &p->subs, p->m->d.rootless);
+	p->jail =
+	    config_jail(p->file.list, &p->conf, &p->subs, p->m->d.rootless);
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->m->d);
 	watch_init(&p->watch, p->base, &p->m->d, &p->reload);
@@ -364,12 +382,16 @@ mountd_parent(struct mountd *m)
 	prepare_registration(&p);
 	p.worker = role_start(p.base, &m->d, &worker);
 	reload_add(&p.reload, p.worker);
-	names_start(p.names, p.base, &m->d, &p.watch);
+	resolver_start(p.resolver, p.base, &m->d, &p.watch);
+	names_start(p.names, p.resolver);
+	mounts_start(&p.mounts, p.base, p.jail, on_mounts, &p);
 	daemon_signals(p.base, &m->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
+	resolver_free(p.resolver);
 	names_free(p.names);
 	role_free(p.worker);
+	mounts_free(&p.mounts);
 	watch_free(&p.watch);
 	reload_free(&p.reload);
 	jail_free(p.jail);

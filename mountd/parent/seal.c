@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/name.h"
 #include "base/util.h"
 #include "exports/id.h"
@@ -16,7 +15,8 @@
 
 void
 seal_root(struct seal_export *s, struct mountd_handles *m,
-    const struct export *e, int root, bool mounts, const struct fh_keys *keys)
+    const struct export *e, const struct fh_root *root,
+    const struct fh_keys *keys)
 {
 	static const enum export_names dialects[] = { NAMES_BYTES,
 		NAMES_UTF16LE };
@@ -25,16 +25,13 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 
 	memset(s, 0, sizeof(*s));
 	memset(m, 0, sizeof(*m));
-	if (root == -1)
+	if (root == NULL)
 		return; /* the jail has logged why */
-	if (fh_fs_probe(&s->fs, root, mounts) == -1) {
-		log_warn("export %s: not served", e->path);
-		return;
-	}
+	s->fs = root->fs;
 	s->conf = e;
 	s->path = e->path;
 	s->id = e->id;
-	s->mount_id = fh_fs_mount(root);
+	s->mount_id = root->mount_id;
 	m->served = true;
 	m->slow =
 	    (fstype_find(s->fs.magic)->traits & FSTYPE_LOCAL_METADATA) == 0 ||
@@ -42,33 +39,25 @@ seal_root(struct seal_export *s, struct mountd_handles *m,
 	for (i = 0; i < nitems(dialects); i++) {
 		if (!exports_speaks(e, dialects[i]))
 			continue;
-		if (fh_fs_root(&s->fs, root, e->id,
-			dialects[i] == NAMES_UTF16LE, &plain) == -1) {
-			log_warn("export %s: not served: its root has no "
-				 "handle",
-			    e->path);
-			continue;
-		}
+		plain =
+		    fh_fs_plain_root(root, e->id, dialects[i] == NAMES_UTF16LE);
 		fh_seal(&m->fh[dialects[i]], &plain, e->path, keys);
 		m->sealed[dialects[i]] = true;
 	}
 }
 
 void
-seal_submount(struct seal_export *s, const struct submount *sub, bool mounts,
+seal_submount(struct seal_export *s, const struct submount *sub,
     const struct export *e)
 {
 	memset(s, 0, sizeof(*s));
-	if (fh_fs_probe(&s->fs, sub->root, mounts) == -1) {
-		log_warn("mount %s: not served", sub->path);
-		return;
-	}
+	s->fs = sub->root.fs;
 	s->conf = e;
 	s->path = sub->path;
 	s->id = sub->id;
 	/* only the path "/" ends with a slash */
 	s->above = strlen(sub->path) - strlen(e->path) - (e->path[1] != '\0');
-	s->mount_id = fh_fs_mount(sub->root);
+	s->mount_id = sub->root.mount_id;
 }
 
 /*

@@ -28,14 +28,11 @@ struct seal_export {
 	const struct exports *all; /* for exports_file_text(); NULL: none */
 };
 
-/*
- * Fills the entry and the message for the worker. root -1: it is absent.
- * mounts: every export is a mount of its own.
- */
+/* Fills the entry and the message for the worker. root NULL: it is absent. */
 void seal_root(struct seal_export *, struct mountd_handles *,
-    const struct export *, int root, bool mounts, const struct fh_keys *);
+    const struct export *, const struct fh_root *root, const struct fh_keys *);
 /* Fills the entry of a submount; sub must outlive it. */
-void seal_submount(struct seal_export *, const struct submount *, bool mounts,
+void seal_submount(struct seal_export *, const struct submount *,
     const struct export *);
 /* Returns the answer to a worker, whose question is not trusted. */
 struct mountd_sealed seal_descriptor(const struct seal_export *,

@@ -12,13 +12,14 @@
 #include "base/util.h"
 #include "mountd/mount.h"
 #include "mountd/mount_access.h"
+#include "mountd/mount_walk.h"
 #include "mountd/worker/mount_list.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 
 /*
  * Reasons besides those of mount_access(). NOT_REACHED stands for as many as
- * open_failed() has rows.
+ * mount_walk_failed() has rows.
  */
 enum reason { BAD_PATH = 16, NOT_THERE, NOT_SEALED, BUSY, NOT_REACHED };
 
@@ -33,35 +34,12 @@ explain(struct call_ctx *ctx, unsigned int reason, const char *why)
 static enum mountstat
 open_failed(struct call_ctx *ctx, int error)
 {
-	static const struct {
-		int error;
-		enum mountstat status;
-		const char *why;
-	} rows[] = {
-		{ ENOENT, MNTERR_NOENT, "no such file or directory" },
-		{ ENOTDIR, MNTERR_NOTDIR, "not a directory" },
-		{ ENAMETOOLONG, MNTERR_NAMETOOLONG, "a name is too long" },
-		{ ELOOP, MNTERR_ACCES, "a symbolic link is in the path" },
-		{ EXDEV, MNTERR_ACCES,
-		    "another filesystem is mounted there (export it by "
-		    "itself, or add \"crossmnt\")" },
-		{ EACCES, MNTERR_ACCES,
-		    "mountd's user cannot reach it (chmod o+x the "
-		    "directories above, or export it by itself)" },
-		{ EPERM, MNTERR_ACCES,
-		    "the caller may not search a directory above it" },
-	};
-	size_t i;
+	unsigned int row;
+	const char *why;
+	enum mountstat status = mount_walk_failed(error, &row, &why);
 
-	for (i = 0; i < nitems(rows); i++) {
-		if (rows[i].error == error) {
-			explain(ctx, NOT_REACHED + (unsigned int)i,
-			    rows[i].why);
-			return rows[i].status;
-		}
-	}
-	explain(ctx, NOT_REACHED + (unsigned int)i, strerror(error));
-	return MNTERR_IO;
+	explain(ctx, NOT_REACHED + row, why);
+	return status;
 }
 
 /* Opens a path below an export and has the parent seal its handle. */
@@ -78,7 +56,7 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	    e->handles.slow) {
 		explain(ctx, BUSY, "its filesystem does not answer");
 		status = MNTERR_IO;
-	} else if ((fd = mount_table_open(e, at->below, &caller)) == -1) {
+	} else if ((fd = mount_walk(e->root, at->below, &caller)) == -1) {
 		status = open_failed(ctx, errno);
 	} else {
 		if (!ctx->state->seal(ctx->state->seal_arg, at->export, names,
@@ -91,6 +69,19 @@ mount_below(struct call_ctx *ctx, const struct exports_place *at,
 	}
 	atomic_fetch_sub(&e->busy, 1);
 	return status;
+}
+
+/*
+ * The export is not there at the moment: no answer, so that the client asks
+ * again.
+ */
+static enum mountstat
+mount_later(struct call_ctx *ctx)
+{
+	explain(ctx, NOT_THERE,
+	    "it is not there at the moment: no answer, the client asks again");
+	ctx->call->dropped = true;
+	return MNTERR_IO;
 }
 
 static enum mountstat
@@ -107,11 +98,12 @@ mount_path(struct call_ctx *ctx, const struct served_exports *x,
 	if (v.status != MNT_OK)
 		return v.status;
 	e = &x->list[v.at.export - x->conf->list];
+	if (e->root == -1 && e->handles.waits)
+		return mount_later(ctx);
 	if (*v.at.below == '\0') {
 		if (!e->handles.sealed[path->names]) {
 			explain(ctx, NOT_THERE,
-			    "absent when the exports were loaded (make "
-			    "it, then reload)");
+			    "it does not exist (make it, then reload)");
 			return MNTERR_NOENT;
 		}
 		*fh = e->handles.fh[path->names];
@@ -182,15 +174,29 @@ op_umntall(struct call_ctx *ctx, const struct call_args *args UNUSED,
 	(void)mount_list_remove_all(ctx->state->list, &ctx->call->peer->from);
 }
 
-/* Lists the mounts of this client; of all clients with -o dump-all. */
+/*
+ * Is the caller this machine? Then it sends from loopback, or from the address
+ * that it calls. A forged sender of that kind gets no reply: it goes to this
+ * machine.
+ */
+static bool
+is_here(const struct rpc_peer *peer)
+{
+	return addr_is_loopback(&peer->from) ||
+	    addr_same_host(&peer->from, &peer->to);
+}
+
+/* Lists the mounts of this client, or of all: for this machine, or dump-all. */
 void
 op_dump(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
 	struct mount_state *s = ctx->state;
 
-	mount_list_copy(s->list, s->dump_all ? NULL : &ctx->call->peer->from,
-	    &s->dump);
+	const struct rpc_peer *peer = ctx->call->peer;
+
+	mount_list_copy(s->list,
+	    s->dump_all || is_here(peer) ? NULL : &peer->from, &s->dump);
 	res->dump = &s->dump;
 }
 
@@ -223,13 +229,14 @@ add_group(struct mount_listing *l, const struct export_client *c)
  */
 static void
 list_face(struct mount_state *s, const struct export *e,
-    const struct addr *host, enum export_names names)
+    const struct rpc_peer *peer, enum export_names names)
 {
 	struct mount_listing *l = &s->listing;
-	const struct export_client *mine = exports_client(e, host, NULL, names);
+	const struct export_client *mine =
+	    exports_client(e, &peer->from, NULL, names);
 	size_t first = l->ngroups, i;
 
-	if (s->export_all) {
+	if (s->export_all || is_here(peer)) {
 		for (i = 0; i < e->nclients; i++) {
 			if (e->clients[i].options.names == names)
 				add_group(l, &e->clients[i]);
@@ -252,17 +259,17 @@ op_export(struct call_ctx *ctx, const struct call_args *args UNUSED,
 	struct mount_state *s = ctx->state;
 	/* Only this thread swaps lists, so x is valid until the reply. */
 	const struct served_exports *x = s->active.list;
-	const struct addr *host = &ctx->call->peer->from;
+	const struct rpc_peer *peer = ctx->call->peer;
 	size_t i;
 
 	s->listing.nrows = s->listing.ngroups = 0;
 	for (i = 0; i < x->n; i++) {
 		if (x->list[i].root != -1)
-			list_face(s, &x->conf->list[i], host, NAMES_UTF16LE);
+			list_face(s, &x->conf->list[i], peer, NAMES_UTF16LE);
 	}
 	for (i = 0; i < x->n; i++) {
 		if (x->list[i].root != -1)
-			list_face(s, &x->conf->list[i], host, NAMES_BYTES);
+			list_face(s, &x->conf->list[i], peer, NAMES_BYTES);
 	}
 	res->listing = &s->listing;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The worker's state: the exports, a descriptor and the sealed handles of each
- * root, the mount list. Only this module opens files below an export, and it
- * follows no link.
+ * root, the mount list. mount_walk.h opens files below an export.
  * Runs in: mountd worker (event loop and file threads).
  */
 #ifndef WORKER_MOUNT_TABLE_H
 #define WORKER_MOUNT_TABLE_H
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +14,7 @@
 #include "exports/active.h"
 #include "exports/exports.h"
 #include "handle/fhandle.h"
+#include "handle/fhandle_fs.h"
 #include "mountd/mount.h"
 #include "mountd/worker/mount_list.h"
 #include "mountd/mountd.h"
@@ -23,9 +22,6 @@
 /* File threads, and how many of them may wait for one export. */
 #define MOUNT_THREADS	  4
 #define MOUNT_THREADS_ONE 2
-
-/* The only flags with which this process opens files; see its filter. */
-#define MOUNT_TABLE_OPEN (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 /* An export as the worker holds it: exports/active.h. */
 struct served_export {
@@ -55,22 +51,7 @@ struct mount_state {
  * Returns a list that owns the exports and the descriptors in roots, one for
  * each export (-1: absent). NULL: no memory. A root without handles is closed.
  */
-struct served_exports *mount_table_new(struct exports *, const int *roots,
-    const struct mountd_handles *handles);
-
-/* The sender of a MNT call, and the options that its export has for it. */
-struct mount_caller {
-	const struct rpc_cred *cred;
-	const struct export_options *options;
-};
-
-/*
- * Returns an O_PATH descriptor of a directory or regular file below the root,
- * or -1 with errno. Refuses symbolic links, and other filesystems unless
- * crossmnt. The worker's user needs search permission (EACCES), and so does the
- * caller after squashing (EPERM).
- */
-int mount_table_open(const struct served_export *, const char *below,
-    const struct mount_caller *);
+struct served_exports *mount_table_new(struct exports *,
+    const struct fh_root *roots, const struct mountd_handles *handles);
 
 #endif

@@ -21,12 +21,13 @@
 #include "confine/jail.h"
 #include "confine/sandbox.h"
 #include "mountd/mount.h"
+#include "mountd/mount_walk.h"
 #include "mountd/mountd.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
 #include "process/listen.h"
 #include "process/role_exports.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "rpc/server.h"
 
 #define QUEUE_MAX 64 /* calls that wait for a file thread */
@@ -59,7 +60,7 @@ static const struct sandbox_call permitted[] = {
 };
 
 static const struct sandbox_rule rules[] = {
-	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_TABLE_OPEN, "no file is read, no link followed" },
+	{ SYS_openat, 2, SANDBOX_NOT, MOUNT_WALK_OPEN, "no file is read, no link followed" },
 };
 /* clang-format on */
 

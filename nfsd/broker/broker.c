@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "nfsd/broker/channel.h"
 
-_Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "a caller's groups fit");
+_Static_assert(BROKER_GROUPS_MAX == RPC_GROUPS_MAX, "those of a call fit");
 _Static_assert(BROKER_NAME_MAX == INODE_NAME_MAX, "a table holds its names");
 _Static_assert(BROKER_SEAL_MAX <= IPC_FDS_MAX, "one message carries them");
 
@@ -39,6 +39,12 @@ broker_free(struct broker *b)
 		return;
 	active_clear(&b->active);
 	free(b);
+}
+
+void
+broker_manage_groups(struct broker *b, const struct groups_table *table)
+{
+	b->groups = table;
 }
 
 void
@@ -75,6 +81,12 @@ broker_channel_new(struct broker *b, struct broker_tally *tally)
 }
 
 void
+broker_channel_lock_only(struct broker_channel *c)
+{
+	c->lock_only = true;
+}
+
+void
 broker_channel_free(struct broker_channel *c)
 {
 	if (c == NULL)
@@ -91,6 +103,19 @@ error_now(void)
 	return errno == 0 ? EIO : errno;
 }
 
+static bool
+are_groups(const struct broker_open *q)
+{
+	return q->ngids <= BROKER_GROUPS_MAX || q->ngids == BROKER_MANAGED;
+}
+
+static bool
+is_lock(uint32_t want)
+{
+	return want == BROKER_LOCK || want == BROKER_LOCK_WRITE ||
+	    want == BROKER_LOCK_ANY;
+}
+
 static void
 on_open(void *arg, struct ipc_message *m)
 {
@@ -100,9 +125,10 @@ on_open(void *arg, struct ipc_message *m)
 	struct broker_open q;
 
 	memcpy(&q, m->data, sizeof(q));
-	if (q.want >= BROKER_WANTS || q.ngids > BROKER_GROUPS_MAX)
+	if (q.want >= BROKER_WANTS || !are_groups(&q) ||
+	    is_lock(q.want) != c->lock_only)
 		return;
-	reply->fd = broker_open_file(c, &q, &a.readable);
+	reply->fd = broker_open_file(c, &q, &a.both);
 	if (reply->fd == -1)
 		a.error = error_now();
 	reply->answer.opened = a;
@@ -137,8 +163,7 @@ on_link(void *arg, struct ipc_message *m)
 	struct broker_link q;
 
 	memcpy(&q, m->data, sizeof(q));
-	if (q.name_len != m->len - sizeof(q) ||
-	    q.file.ngids > BROKER_GROUPS_MAX ||
+	if (q.name_len != m->len - sizeof(q) || !are_groups(&q.file) ||
 	    strnlen(name, q.name_len) != q.name_len - 1 ||
 	    !broker_is_name(name))
 		return;
@@ -170,11 +195,49 @@ on_chmod(void *arg, struct ipc_message *m)
 	struct broker_chmod q;
 
 	memcpy(&q, m->data, sizeof(q));
-	if (q.dir.ngids > BROKER_GROUPS_MAX || (q.mode & ~07777u) != 0)
+	if (!are_groups(&q.dir) || (q.mode & ~07777u) != 0)
 		return;
 	if (broker_chmod_dir(c, &q) == -1)
 		a.error = error_now();
 	c->reply->answer.chmoded = a;
+	c->reply->len = sizeof(a);
+}
+
+static void
+on_get_acl(void *arg, struct ipc_message *m)
+{
+	struct broker_channel *c = arg;
+	struct broker_got_acl *a = &c->reply->answer.got_acl;
+	struct broker_acl q;
+
+	memcpy(&q, m->data, sizeof(q));
+	if (!are_groups(&q.file) || q.is_default > 1 || q.n != 0)
+		return;
+	a->error = 0;
+	a->n = 0;
+	if (broker_get_acl(c, &q, a) == -1) {
+		a->error = error_now();
+		a->n = 0;
+	}
+	c->reply->len = offsetof(struct broker_got_acl, list[a->n]);
+}
+
+static void
+on_set_acl(void *arg, struct ipc_message *m)
+{
+	struct broker_channel *c = arg;
+	struct broker_ace list[BROKER_ACL_MAX];
+	struct broker_acl_set a = { 0 };
+	struct broker_acl q;
+
+	memcpy(&q, m->data, sizeof(q));
+	if (!are_groups(&q.file) || q.is_default > 1 || q.n > BROKER_ACL_MAX ||
+	    m->len - sizeof(q) != q.n * sizeof(list[0]))
+		return;
+	memcpy(list, m->data + sizeof(q), q.n * sizeof(list[0]));
+	if (broker_set_acl(c, &q, list) == -1)
+		a.error = error_now();
+	c->reply->answer.acl_set = a;
 	c->reply->len = sizeof(a);
 }
 
@@ -184,6 +247,8 @@ static const struct ipc_row rows[BROKER_QUESTIONS] = {
 	[BROKER_SEAL] = { "seal", sizeof(struct broker_seal), BROKER_QUESTION_MAX, 0, BROKER_SEAL_MAX, on_seal },
 	[BROKER_LINK] = { "link", sizeof(struct broker_link) + 2, sizeof(struct broker_link) + INODE_NAME_MAX + 1, 0, 0, on_link },
 	[BROKER_SYNC] = { "sync", sizeof(struct broker_sync), sizeof(struct broker_sync), 0, 0, on_sync },
+	[BROKER_GET_ACL] = { "get acl", sizeof(struct broker_acl), sizeof(struct broker_acl), 0, 0, on_get_acl },
+	[BROKER_SET_ACL] = { "set acl", sizeof(struct broker_acl), sizeof(struct broker_acl) + BROKER_ACL_MAX * sizeof(struct broker_ace), 0, 0, on_set_acl },
 	[BROKER_CHMOD] = { "chmod", sizeof(struct broker_chmod), sizeof(struct broker_chmod), 0, 0, on_chmod },
 };
 /* clang-format on */
@@ -201,7 +266,9 @@ broker_answer(struct broker_channel *c, struct ipc_message *m,
 	reply->type = m->type + BROKER_QUESTIONS;
 	c->exports = active_use(&c->broker->active);
 	c->reply = reply;
-	if (c->exports != NULL)
+	if (c->lock_only && m->type != BROKER_OPEN)
+		why = "not a question of this role";
+	else if (c->exports != NULL)
 		why = ipc_run(&questions, c, m);
 	active_done(c->exports);
 	if (why == NULL && reply->len == 0)

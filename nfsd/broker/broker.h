@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The broker opens sealed handles, seals descriptors, links a descriptor to
- * another name, sets set-id bits of directories, and syncs files that no caller
- * may open. The kernel or its filter does not let a worker do so.
+ * another name, sets set-id bits of directories, reads and sets ACLs, and syncs
+ * files that no caller may open. The kernel or its filter does not let a worker do so.
  *
  * The broker does not trust a worker. It checks the tag again under a key that no
  * worker has. The export must exist, the user must be one that the export can
@@ -33,6 +33,8 @@ struct broker_client;
 /* Never NULL. The keys are copied. */
 struct broker *broker_new(const struct fh_keys *, enum nfsd_mode);
 void broker_free(struct broker *);
+/* From now on questions may name groups of this table; NULL: none does. */
+void broker_manage_groups(struct broker *, const struct groups_table *);
 /* Swaps the exports in; takes over one use. */
 void broker_set_exports(struct broker *, struct served_exports *);
 
@@ -48,6 +50,11 @@ struct broker_tally *broker_tally_new(unsigned int channels);
  */
 struct broker_channel *broker_channel_new(struct broker *,
     struct broker_tally *);
+/*
+ * The channel is the locks role's: it may ask for files to lock and for nothing
+ * else. No other channel may.
+ */
+void broker_channel_lock_only(struct broker_channel *);
 void broker_channel_free(struct broker_channel *);
 /* An answer on its way to the worker. */
 struct broker_reply {
@@ -66,7 +73,7 @@ const char *broker_answer(struct broker_channel *, struct ipc_message *,
 const char *broker_serve(struct broker_channel *, int fd);
 
 /*
- * The worker's side, door/broker_client.c. It asks over a socket, or in a channel
+ * The asking side, judge/broker_client.c. It asks over a socket, or in a channel
  * of the same process (local). Never NULL; takes over fd or local.
  */
 struct broker_client *broker_client_new(int fd, struct broker_channel *local);
@@ -79,8 +86,10 @@ bool broker_client_wait(struct broker_client *, unsigned int ms);
  * A descriptor or -1 with errno: what the broker said; EPIPE: it is gone;
  * EMFILE: no room for a descriptor here.
  */
+/* Writes the caller into a question. */
+void broker_client_caller(struct broker_open *, const struct cred *);
 int broker_client_open(struct broker_client *, const struct broker_open *,
-    bool *readable);
+    bool *both);
 /* 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings. */
 int broker_client_seal(struct broker_client *, const struct broker_seal *,
     const char *const *names, int *fds, struct broker_sealed *answer);
@@ -88,6 +97,10 @@ int broker_client_seal(struct broker_client *, const struct broker_seal *,
 /* 0, or -1 with errno. */
 int broker_client_sync(struct broker_client *, const struct broker_sync *);
 int broker_client_chmod(struct broker_client *, const struct broker_chmod *);
+int broker_client_get_acl(struct broker_client *, const struct broker_acl *,
+    struct broker_got_acl *);
+int broker_client_set_acl(struct broker_client *, const struct broker_acl *,
+    const struct broker_ace *);
 /* 0, or -1 with errno. The question's name_len is filled in here. */
 int broker_client_link(struct broker_client *, const struct broker_link *,
     const char *name);

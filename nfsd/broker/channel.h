@@ -16,6 +16,7 @@ struct broker {
 	struct active active; /* the exports */
 	struct fh_keys keys;
 	enum nfsd_mode mode;
+	const struct groups_table *groups; /* NULL: not managed here */
 };
 
 struct broker_tally {
@@ -27,6 +28,8 @@ struct broker_channel {
 	struct broker *broker;
 	struct broker_tally *tally;
 	struct cred_acting acting;
+	struct cred cred; /* scratch of act_as() */
+	bool lock_only; /* it is the locks role's */
 	bool started; /* acting belongs to the thread that serves */
 	bool searches; /* closed directories do not stop us */
 	/* Of the question that is being answered. */
@@ -50,19 +53,41 @@ void broker_own_tables(struct served_exports *);
 
 /*
  * open.c. Tag and export of a handle; fills all of the source but descriptors.
- * 0, or -1 with errno: ESTALE, BROKER_FORGED.
+ * 0, or -1 with errno: ESTALE, EAGAIN, BROKER_FORGED.
  */
 int broker_check_handle(struct broker_channel *, const struct fh *,
     struct broker_source *);
+/*
+ * The O_PATH descriptor of a file, found as the user of the question, or -1 with
+ * errno. change: EROFS unless the export can be written. To be left in any case.
+ */
+int broker_enter(struct broker_channel *, const struct broker_open *,
+    bool change, struct broker_source *);
+/* Keeps errno. */
+void broker_leave(struct broker_source *);
+/* Opens it whatever its mode: nothing is handed out that the mode protects. */
+int broker_reopen(const struct broker_source *, int flags);
+/*
+ * Root may change any file, and its set-group-ID bit stays although root is not
+ * in the group. Lends root these rights for one call, or takes them back. Does
+ * nothing for another caller. Keeps errno.
+ */
+void broker_lend_root(const struct broker_channel *, bool);
 /* The descriptor a question asks for, or -1 with errno. */
 int broker_open_file(struct broker_channel *, const struct broker_open *,
-    uint32_t *readable);
+    uint32_t *both);
 /* The functions below return 0, or -1 with errno. */
 int broker_chmod_dir(struct broker_channel *, const struct broker_chmod *);
 int broker_link_file(struct broker_channel *, const struct broker_link *,
     const char *name);
 /* 0, or -1 with errno. */
 int broker_sync_file(struct broker_channel *, const struct broker_sync *);
+
+/* acl.c. The same. */
+int broker_get_acl(struct broker_channel *, const struct broker_acl *,
+    struct broker_got_acl *);
+int broker_set_acl(struct broker_channel *, const struct broker_acl *,
+    const struct broker_ace *);
 
 /* inside.c. Opens a handle of the kernel on a mount; flags of open(2). */
 int broker_open_kernel(const struct fh_plain *, int mount, int flags);

@@ -88,7 +88,7 @@ broker_check_inside(const struct broker_source *s)
 		return -1;
 	}
 	for (i = 0; i < e->nshared; i++) {
-		if (lies_below(&s->plain, s->fd, e->inner[i]->mount)) {
+		if (lies_below(&s->plain, s->fd, e->inner[i]->root)) {
 			errno = ESTALE;
 			return -1;
 		}
@@ -104,9 +104,9 @@ static bool
 shares(const struct served_export *e, const struct fh_plain *root,
     const struct served_export *other)
 {
-	int fd = other->mount == -1 || !other->own_mount ?
+	int fd = other->root == -1 || !other->own_mount ?
 	    -1 :
-	    open_there(root, e->root, other->mount);
+	    open_there(root, e->root, other->root);
 	bool apart = fd != -1 && look_up(fd) == -1;
 
 	if (fd != -1)
@@ -118,14 +118,12 @@ static void
 sort_inner(struct served_export *e)
 {
 	struct served_export *swap;
-	struct fh_plain root;
 	size_t i;
 
-	if (e->ninner == 0 || e->root == -1 || e->fs.naming != FH_BY_HANDLE ||
-	    fh_fs_root(&e->fs, e->root, e->id, false, &root) == -1)
+	if (e->ninner == 0 || e->root == -1 || e->fs.naming != FH_BY_HANDLE)
 		return;
 	for (i = 0; i < e->ninner; i++) {
-		if (!shares(e, &root, e->inner[i]))
+		if (!shares(e, &e->plain[0], e->inner[i]))
 			continue;
 		swap = e->inner[e->nshared];
 		e->inner[e->nshared++] = e->inner[i];

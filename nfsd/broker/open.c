@@ -30,6 +30,9 @@ static const struct {
 	[BROKER_READ] = { S_IFREG, O_RDONLY | O_NONBLOCK },
 	[BROKER_WRITE] = { S_IFREG, O_RDWR | O_NONBLOCK },
 	[BROKER_LIST] = { S_IFDIR, O_RDONLY | O_DIRECTORY },
+	[BROKER_LOCK] = { S_IFREG, O_RDWR | O_NONBLOCK },
+	[BROKER_LOCK_WRITE] = { S_IFREG, O_RDWR | O_NONBLOCK },
+	[BROKER_LOCK_ANY] = { S_IFREG, O_RDWR | O_NONBLOCK },
 };
 
 #define ALWAYS (O_CLOEXEC | O_NOFOLLOW | O_LARGEFILE)
@@ -51,10 +54,8 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 	struct served_export *e = served_find(c->exports, fh_export_id(fh));
 	const char *text;
 
-	if (e == NULL) {
-		errno = ESTALE;
+	if (e == NULL)
 		return -1;
-	}
 	s->export = e;
 	/*
 	 * The worker checked this tag under its own list. At a reload that list
@@ -80,7 +81,7 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 static int
 open_kernel(const struct broker_source *s, int flags)
 {
-	return broker_open_kernel(&s->plain, s->export->mount, flags | ALWAYS);
+	return broker_open_kernel(&s->plain, s->export->root, flags | ALWAYS);
 }
 
 /* Opens the name the file was found by; it must still be that file. */
@@ -158,9 +159,8 @@ open_source(const struct broker_channel *c, struct broker_source *s)
 	return 0;
 }
 
-/* Keeps errno. */
-static void
-close_source(struct broker_source *s)
+void
+broker_leave(struct broker_source *s)
 {
 	close_keep_errno(s->fd);
 	close_keep_errno(s->found.dirfd);
@@ -174,11 +174,11 @@ static int
 check_user(const struct broker_channel *c, const struct served_export *e,
     const struct broker_open *q)
 {
-	bool good =
-	    served_allows_user(e, q->uid) && served_allows_group(e, q->gid);
+	bool good = served_allows_user(e, q->uid) &&
+	    (q->ngids == BROKER_MANAGED || served_allows_group(e, q->gid));
 	uint32_t i;
 
-	for (i = 0; i < q->ngids; i++)
+	for (i = 0; q->ngids != BROKER_MANAGED && i < q->ngids; i++)
 		good = good && served_allows_group(e, q->gids[i]);
 	/* In squash mode the broker acts as itself, whatever user is named. */
 	if (good || c->broker->mode == MODE_SQUASH)
@@ -200,14 +200,67 @@ start(struct broker_channel *c)
 	c->started = true;
 }
 
+/*
+ * The groups of a user here, from the parent's own table. The caller's group is
+ * one of them, or one that the export gives.
+ */
 static int
-act_as(struct broker_channel *c, const struct broker_open *q)
+find_groups(struct broker_channel *c, const struct served_export *e,
+    const struct broker_open *q)
 {
-	struct cred cred = { .uid = q->uid, .gid = q->gid, .ngids = q->ngids };
+	struct groups g = { .gids = c->cred.gids };
+	bool old, good;
+	uint32_t i;
+
+	good = c->broker->groups != NULL &&
+	    groups_find(c->broker->groups, q->uid, &g, &old) == GROUPS_KNOWN;
+	c->cred.ngids = good ? g.n : 0;
+	for (i = 0; i < c->cred.ngids && g.gids[i] != q->gid; i++)
+		;
+	if (good && (i < g.n || served_allows_group(e, q->gid)))
+		return 0;
+	errno = EAGAIN; /* they have changed since the worker looked */
+	return -1;
+}
+
+static int
+act_as(struct broker_channel *c, const struct served_export *e,
+    const struct broker_open *q)
+{
+	struct cred *cred = &c->cred;
 
 	start(c);
-	memcpy(cred.gids, q->gids, q->ngids * sizeof(cred.gids[0]));
-	return cred_switch(&c->acting, &cred);
+	cred->uid = q->uid;
+	cred->gid = q->gid;
+	if (q->ngids == BROKER_MANAGED) {
+		if (find_groups(c, e, q) == -1)
+			return -1;
+	} else {
+		cred->ngids = q->ngids;
+		memcpy(cred->gids, q->gids, q->ngids * sizeof(cred->gids[0]));
+	}
+	return cred_switch(&c->acting, cred);
+}
+
+int
+broker_enter(struct broker_channel *c, const struct broker_open *q, bool change,
+    struct broker_source *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->fd = s->found.fd = s->found.dirfd = -1;
+	if (broker_check_handle(c, &q->fh, s) == -1)
+		return -1;
+	if (change && !s->export->writable) {
+		errno = EROFS;
+		return -1;
+	}
+	if (q->want == BROKER_LOCK_ANY && !s->export->unjudged_locks) {
+		errno = EAGAIN; /* as for a user that it cannot give */
+		return -1;
+	}
+	if (check_user(c, s->export, q) == -1 || act_as(c, s->export, q) == -1)
+		return -1;
+	return open_source(c, s);
 }
 
 /* Is the caller root after squashing? Then CAP_DAC_OVERRIDE applies. */
@@ -244,6 +297,14 @@ open_anyway(const struct broker_source *s, int flags)
 	return fd;
 }
 
+int
+broker_reopen(const struct broker_source *s, int flags)
+{
+	int fd = open_again(s, flags);
+
+	return fd != -1 || errno != EACCES ? fd : open_anyway(s, flags);
+}
+
 /*
  * Asks the kernel, without the capability that opens handles, since that also
  * bypasses read permission. Dropping and raising it costs as much as an open(2).
@@ -275,9 +336,7 @@ open_to_read(const struct broker_channel *c, const struct broker_source *s,
 	unsigned int any = S_ISREG(st->st_mode) ? R_OK | X_OK : R_OK;
 	int fd;
 
-	fd = open_again(s, flags);
-	if (fd == -1 && errno == EACCES)
-		fd = open_anyway(s, flags);
+	fd = broker_reopen(s, flags);
 	if (fd == -1 || is_entitled(c, st) ||
 	    acl_permits(&c->acting, fd, st, any) == ACL_YES ||
 	    kernel_lets_read(s))
@@ -289,20 +348,77 @@ open_to_read(const struct broker_channel *c, const struct broker_source *s,
 
 static int
 open_to_write(const struct broker_channel *c, const struct broker_source *s,
-    const struct stat *st, uint32_t *readable)
+    const struct stat *st, uint32_t *both)
 {
 	int fd;
 
-	*readable = 1;
+	*both = 1;
 	fd = open_again(s, wants[BROKER_WRITE].flags);
 	if (fd != -1 || errno != EACCES)
 		return fd;
-	*readable = 0;
+	*both = 0;
 	fd = open_again(s, O_WRONLY | O_NONBLOCK);
 	if (fd != -1 || errno != EACCES || !is_entitled(c, st))
 		return fd;
-	*readable = 1;
+	*both = 1;
 	return open_anyway(s, wants[BROKER_WRITE].flags);
+}
+
+/*
+ * May a descriptor that can write be made for a user that may not write? The
+ * role that gets it may neither read nor write (nfsd/locks/process.c). But while
+ * a program is open for writing, it cannot be executed.
+ */
+static bool
+may_be_open(const struct broker_source *s, const struct stat *st)
+{
+	return s->export->writable && (st->st_mode & 0111) == 0;
+}
+
+/* Whatever the rights of the user are. */
+static int
+open_to_lock_any(const struct broker_source *s, const struct stat *st,
+    uint32_t *both)
+{
+	int fd = -1;
+
+	if (may_be_open(s, st))
+		fd = open_anyway(s, wants[BROKER_LOCK].flags);
+	*both = fd != -1;
+	return fd != -1 ? fd : open_anyway(s, wants[BROKER_READ].flags);
+}
+
+/*
+ * A user that may read or write the file, or owns it, may lock it. The
+ * descriptor can write if the user may, or if it is wanted to lock exclusively.
+ */
+static int
+open_to_lock(const struct broker_channel *c, const struct broker_source *s,
+    const struct stat *st, enum broker_want want, uint32_t *both)
+{
+	int fd = -1, better = -1;
+	bool may_read, may_write = false;
+
+	if (s->export->writable) {
+		fd = open_again(s, wants[BROKER_LOCK].flags);
+		if (fd != -1) {
+			*both = 1;
+			return fd;
+		}
+		fd = open_again(s, O_WRONLY | O_NONBLOCK);
+		may_write = fd != -1 || is_entitled(c, st);
+		close_keep_errno(fd);
+	}
+	fd = open_to_read(c, s, st, wants[BROKER_READ].flags);
+	may_read = fd != -1;
+	if (may_write ||
+	    (may_read && want == BROKER_LOCK_WRITE && may_be_open(s, st)))
+		better = open_anyway(s, wants[BROKER_LOCK].flags);
+	if (better == -1)
+		return fd;
+	close_keep_errno(fd);
+	*both = 1;
+	return better;
 }
 
 static int
@@ -315,7 +431,7 @@ wrong_type(mode_t have, mode_t want)
 
 static int
 open_source_as(struct broker_channel *c, const struct broker_open *q,
-    struct broker_source *s, uint32_t *readable)
+    struct broker_source *s, uint32_t *both)
 {
 	struct stat st;
 	int fd;
@@ -332,29 +448,24 @@ open_source_as(struct broker_channel *c, const struct broker_open *q,
 		return -1;
 	}
 	if (q->want == BROKER_WRITE)
-		return open_to_write(c, s, &st, readable);
+		return open_to_write(c, s, &st, both);
+	if (q->want == BROKER_LOCK || q->want == BROKER_LOCK_WRITE)
+		return open_to_lock(c, s, &st, (enum broker_want)q->want, both);
+	if (q->want == BROKER_LOCK_ANY)
+		return open_to_lock_any(s, &st, both);
 	return open_to_read(c, s, &st, wants[q->want].flags);
 }
 
 int
 broker_open_file(struct broker_channel *c, const struct broker_open *q,
-    uint32_t *readable)
+    uint32_t *both)
 {
-	struct broker_source s = { .fd = -1,
-		.found = { .fd = -1, .dirfd = -1 } };
+	struct broker_source s;
 	int fd = -1;
 
-	if (broker_check_handle(c, &q->fh, &s) == -1)
-		return -1;
-	if (q->want == BROKER_WRITE && !s.export->writable) {
-		errno = EROFS;
-		return -1;
-	}
-	if (check_user(c, s.export, q) == -1 || act_as(c, q) == -1)
-		return -1;
-	if (open_source(c, &s) == 0)
-		fd = open_source_as(c, q, &s, readable);
-	close_source(&s);
+	if (broker_enter(c, q, q->want == BROKER_WRITE, &s) == 0)
+		fd = open_source_as(c, q, &s, both);
+	broker_leave(&s);
 	return fd;
 }
 
@@ -400,12 +511,12 @@ broker_link_file(struct broker_channel *c, const struct broker_link *q,
 		return -1;
 	}
 	if (check_user(c, dir.export, &q->file) == -1 ||
-	    act_as(c, &q->file) == -1)
+	    act_as(c, dir.export, &q->file) == -1)
 		return -1;
 	if (open_source(c, &file) == 0 && open_source(c, &dir) == 0)
 		result = link_source(c, &file, dir.fd, name);
-	close_source(&file);
-	close_source(&dir);
+	broker_leave(&file);
+	broker_leave(&dir);
 	return result;
 }
 
@@ -419,7 +530,6 @@ open_to_sync(struct broker_channel *c, struct broker_source *s)
 {
 	enum broker_want want = BROKER_READ;
 	struct stat st;
-	int fd;
 
 	if (s->export->ino_ambiguous || open_source(c, s) == -1 ||
 	    fstat(s->fd, &st) == -1)
@@ -428,9 +538,7 @@ open_to_sync(struct broker_channel *c, struct broker_source *s)
 		want = BROKER_LIST;
 	else if (!S_ISREG(st.st_mode))
 		return -1;
-	fd = open_again(s, wants[want].flags);
-	return fd != -1 || errno != EACCES ? fd :
-					     open_anyway(s, wants[want].flags);
+	return broker_reopen(s, wants[want].flags);
 }
 
 /* What cannot be synced by itself is synced with its whole filesystem. */
@@ -453,54 +561,42 @@ broker_sync_file(struct broker_channel *c, const struct broker_sync *q)
 	if (fd != -1)
 		result = fsync(fd);
 	if (result == -1 && errno == EINVAL)
-		result = syncfs(s.export->mount);
+		result = syncfs(s.export->root);
 	close_keep_errno(fd);
-	close_source(&s);
+	broker_leave(&s);
 	return result;
 }
 
-/*
- * Root may change any directory, and its set-group-ID bit stays although root is
- * not in the group. Root gets these rights for this one call.
- */
-static int
-chmod_as(const struct broker_channel *c, int fd, mode_t mode)
+void
+broker_lend_root(const struct broker_channel *c, bool lend)
 {
 	static const int rights[] = { CAP_FOWNER, CAP_FSETID };
 	size_t i;
-	int result;
 
 	for (i = 0; is_root(c) && i < nitems(rights); i++)
-		(void)cred_right(rights[i], true);
-	result = chmod_fd(fd, mode, true);
-	for (i = 0; is_root(c) && i < nitems(rights); i++)
-		give_up_right(rights[i]);
-	return result;
+		if (lend)
+			(void)cred_right(rights[i], true);
+		else
+			give_up_right(rights[i]);
 }
 
 /* Only of a directory: nothing else gets set-id bits here. */
 int
 broker_chmod_dir(struct broker_channel *c, const struct broker_chmod *q)
 {
-	struct broker_source dir = { .fd = -1,
-		.found = { .fd = -1, .dirfd = -1 } };
+	struct broker_source dir;
 	struct stat st;
 	int result = -1;
 
-	if (broker_check_handle(c, &q->dir.fh, &dir) == -1)
-		return -1;
-	if (!dir.export->writable) {
-		errno = EROFS;
-		return -1;
-	}
-	if (check_user(c, dir.export, &q->dir) == -1 ||
-	    act_as(c, &q->dir) == -1)
-		return -1;
-	if (open_source(c, &dir) == 0 && fstat(dir.fd, &st) == 0) {
+	if (broker_enter(c, &q->dir, true, &dir) == 0 &&
+	    fstat(dir.fd, &st) == 0) {
 		errno = EPERM;
-		if (S_ISDIR(st.st_mode))
-			result = chmod_as(c, dir.fd, (mode_t)q->mode);
+		if (S_ISDIR(st.st_mode)) {
+			broker_lend_root(c, true);
+			result = chmod_fd(dir.fd, (mode_t)q->mode, true);
+			broker_lend_root(c, false);
+		}
 	}
-	close_source(&dir);
+	broker_leave(&dir);
 	return result;
 }

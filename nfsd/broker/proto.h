@@ -13,6 +13,7 @@
 #include "handle/fhandle.h"
 
 #define BROKER_GROUPS_MAX 16
+#define BROKER_MANAGED	  UINT32_MAX /* in ngids: those of nfsd/groups.h */
 #define BROKER_SEAL_MAX	  64 /* descriptors in one question */
 #define BROKER_NAME_MAX	  767 /* bytes of a name; FUSE has longer ones */
 #define BROKER_NAMES_MAX  (BROKER_SEAL_MAX * (BROKER_NAME_MAX + 1))
@@ -24,12 +25,16 @@ enum broker_type {
 	BROKER_LINK,
 	BROKER_SYNC,
 	BROKER_CHMOD,
+	BROKER_GET_ACL,
+	BROKER_SET_ACL,
 	BROKER_QUESTIONS,
 	BROKER_OPENED = BROKER_QUESTIONS, /* answers, in the same order */
 	BROKER_SEALED,
 	BROKER_LINKED,
 	BROKER_SYNCED,
 	BROKER_CHMODED,
+	BROKER_GOT_ACL,
+	BROKER_ACL_SET,
 	BROKER_TYPES
 };
 
@@ -38,6 +43,9 @@ enum broker_want {
 	BROKER_READ, /* a regular file, to read or execute */
 	BROKER_WRITE, /* a regular file, to read and write */
 	BROKER_LIST, /* a directory, to list */
+	BROKER_LOCK, /* a regular file, to lock; the locks role alone asks */
+	BROKER_LOCK_WRITE, /* the same, to lock exclusively */
+	BROKER_LOCK_ANY, /* the same without a right to it: no_auth_nlm */
 	BROKER_WANTS
 };
 
@@ -53,7 +61,11 @@ struct broker_open {
 
 struct broker_opened {
 	int32_t error; /* errno */
-	uint32_t readable; /* BROKER_WRITE: it can be read as well */
+	/*
+	 * BROKER_WRITE: it can be read as well. BROKER_LOCK: it can be locked
+	 * to write as well.
+	 */
+	uint32_t both;
 };
 
 /*
@@ -119,12 +131,16 @@ struct broker_chmoded {
 	int32_t error;
 };
 
+#include "nfsd/broker/proto_acl.h"
+
 union broker_answer {
 	struct broker_opened opened;
 	struct broker_sealed sealed;
 	struct broker_linked linked;
 	struct broker_synced synced;
 	struct broker_chmoded chmoded;
+	struct broker_got_acl got_acl;
+	struct broker_acl_set acl_set;
 };
 
 #define BROKER_QUESTION_MAX (sizeof(struct broker_seal) + BROKER_NAMES_MAX)

@@ -3,7 +3,7 @@
  * The broker as a process: the main thread listens to the parent, each of the
  * others serves one channel at a time. The number of threads is fixed when the
  * process starts, since making threads is forbidden afterwards: one for each
- * thread of each worker, and spare ones for channels that hang in a filesystem
+ * thread of each worker and of the locks role, and spare ones for channels that hang in a filesystem
  * while their worker is restarted.
  * Runs in: nfsd broker.
  */
@@ -27,7 +27,7 @@
 #define SYS_fchmodat2 452
 #endif
 #define STACK	  (512 * 1024) /* the inode table keeps paths on it */
-#define QUEUE_MAX ((NFSD_WORKERS_MAX + 2) * (NFSD_THREADS_MAX + 1))
+#define QUEUE_MAX ((NFSD_WORKERS_MAX + 3) * (NFSD_THREADS_MAX + 1))
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
@@ -37,10 +37,11 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fchmodat,          true,  "set-id bits of a directory before Linux 6.6" },
 	{ SYS_fchmodat2,         false, "set-id bits of a directory" },
 	{ SYS_fgetxattr,         false, "may the caller read or execute it" },
+	{ SYS_fremovexattr,      true,  "remove an ACL" },
+	{ SYS_fsetxattr,         true,  "set an ACL, as its owner" },
 #ifdef SYS_fstat
 	{ SYS_fstat,             true,  "fstat of libc (newer glibc, musl)" },
 #endif
-	{ SYS_fstatfs,           false, "what kind of filesystem a new export is" },
 	{ SYS_fsync,             false, "names and attributes of what no caller may open" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
 	{ SYS_linkat,            false, "LINK: only this process may link a descriptor" },
@@ -79,10 +80,14 @@ static const struct {
 	[MODE_ROOT] = { root_caps, nitems(root_caps) },
 };
 
+static const char *const askers[NFSD_ASKERS] = {
+	[NFSD_ASKER_WORKER] = "worker", [NFSD_ASKER_LOCKS] = "locks"
+};
+
 /* A channel that waits for a thread. */
 struct waiting {
 	int fd;
-	uint32_t worker;
+	struct nfsd_channels from;
 	struct broker_tally *tally;
 };
 
@@ -132,11 +137,14 @@ serve(void *arg)
 		channel = broker_channel_new(b->broker, next.tally);
 		if (channel == NULL)
 			fatal("channel");
+		if (next.from.asker == NFSD_ASKER_LOCKS)
+			broker_channel_lock_only(channel);
 		why = broker_serve(channel, next.fd);
 		if (why != NULL) {
-			log_warnx("worker %u: broke the broker's rules: %s",
-			    next.worker, why);
-			bad.worker = next.worker;
+			log_warnx("%s %u: broke the broker's rules: %s",
+			    askers[next.from.asker], next.from.worker, why);
+			bad.asker = next.from.asker;
+			bad.worker = next.from.worker;
 			(void)ipc_send(b->role->channel, NFSD_BAD_WORKER, &bad,
 			    sizeof(bad), NULL, 0);
 		}
@@ -154,7 +162,7 @@ start_threads(struct broker_role *b)
 	pthread_t thread;
 	int error;
 
-	n = (b->setup.workers + 2) * each;
+	n = (b->setup.workers + 2) * each + 2 * LOCKS_SERVERS;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -177,8 +185,7 @@ serve_list(void *arg, const struct role_list *list)
 {
 	struct broker_role *b = arg;
 	struct served_exports *x =
-	    served_new(list->conf, list->roots, list->subs, list->nsubs,
-		b->setup.mounts ? SERVED_KERNEL : SERVED_WALKED);
+	    served_new(list->conf, list->roots, list->subs, list->nsubs);
 
 	if (x == NULL)
 		fatal("exports");
@@ -194,6 +201,8 @@ on_channels(void *arg, struct ipc_message *m)
 	size_t i, n;
 
 	memcpy(&in, m->data, sizeof(in));
+	if (in.asker >= NFSD_ASKERS)
+		fatalx("parent: channels of an unknown role");
 	pthread_mutex_lock(&b->lock);
 	n = QUEUE_MAX - b->n < m->nfds ? QUEUE_MAX - b->n : m->nfds;
 	tally = broker_tally_new((unsigned int)n);
@@ -202,7 +211,7 @@ on_channels(void *arg, struct ipc_message *m)
 	for (i = 0; i < n; i++) {
 		b->queue[b->n].fd = m->fds[i];
 		b->queue[b->n].tally = tally;
-		b->queue[b->n++].worker = in.worker;
+		b->queue[b->n++].from = in;
 		m->fds[i] = -1;
 	}
 	pthread_cond_broadcast(&b->more);
@@ -251,6 +260,8 @@ learn(struct broker_role *b)
 	while (!b->incoming.has_setup)
 		role_exports_receive(&b->incoming, &messages);
 	b->broker = broker_new(&b->setup.keys, b->setup.mode);
+	broker_manage_groups(b->broker,
+	    groups_map(b->role->fds[NFSD_FD_GROUPS]));
 }
 
 int

@@ -77,12 +77,12 @@ broker_seal_root(struct broker_channel *c, const struct broker_seal *q,
 
 	memset(a, 0, sizeof(*a));
 	if (e == NULL)
-		a->error = ESTALE;
-	else if (fh_fs_root(&e->fs, e->root, e->id, q->utf16 != 0, &plain) ==
-	    -1)
 		a->error = errno;
-	else
+	else {
+		plain = e->plain[q->utf16 != 0];
+		plain.export_id = e->id;
 		fh_seal(&a->fh, &plain, e->path, &c->broker->keys);
+	}
 }
 
 bool

@@ -23,6 +23,7 @@
 #define SWEEP_SHARE   16 /* of the entries are looked at each second */
 #define EVICT_ROOM    8 /* entries closed together */
 #define ENTRY_FDS     (CACHE_SLOTS + CACHE_STREAMS)
+#define PURGES	      5 /* sweeps: a call may still use old exports */
 #define SHARE_AT_ONCE 512 /* files closed at a time when the limit falls */
 
 struct cache {
@@ -30,11 +31,15 @@ struct cache {
 	struct cache_entry *chunks[CHUNKS];
 	uint32_t n, max; /* entries made, limit */
 	uint32_t free; /* chain through next_fh */
-	uint32_t hand, sweep_at, now;
+	uint32_t hand, now;
+	uint32_t sweep_at[2]; /* of the others, of slow entries */
+	uint32_t generation; /* entries of others are to be closed */
+	unsigned int purges; /* so often they still have to be looked for */
 	size_t files, files_max;
 	uint32_t *by_fh, *by_file;
 	uint32_t mask;
 	struct janitor *janitor;
+	struct janitor *patient; /* for slow entries: it may hang */
 	struct cache_stats stats;
 };
 
@@ -93,6 +98,7 @@ cache_new(size_t files)
 		c->by_fh[i] = c->by_file[i] = NONE;
 	pthread_mutex_init(&c->lock, NULL);
 	c->janitor = janitor_new(CACHE_FILES_MAX);
+	c->patient = janitor_new(CACHE_FILES_MAX);
 	c->mask = (uint32_t)(chains - 1);
 	c->files_max = files;
 	c->max = (uint32_t)files;
@@ -133,7 +139,7 @@ give_up(struct cache *c, const struct cache_entry *e, int fd, bool writes,
 {
 	c->files--;
 	if (!(e->slow || (writes && !closing->may_wait)) ||
-	    !janitor_leave(c->janitor, fd))
+	    !janitor_leave(e->slow ? c->patient : c->janitor, fd))
 		closing->fds[closing->n++] = fd;
 }
 
@@ -174,6 +180,7 @@ cache_free(struct cache *c)
 	free(c->by_fh);
 	free(c->by_file);
 	janitor_free(c->janitor);
+	janitor_free(c->patient);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -633,20 +640,38 @@ cache_evict(struct cache *c, size_t n)
 	return done;
 }
 
-void
-cache_sweep(struct cache *c)
+/* Drops the entries that belong to exports of before. */
+static void
+purge(struct cache *c)
+{
+	struct closing closing = { .n = 0 };
+	struct cache_entry *e;
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++) {
+		pthread_mutex_lock(&c->lock);
+		e = entry(c, i);
+		if (e->state == CACHE_LIVE && e->generation != c->generation)
+			drop(c, e, &closing);
+		pthread_mutex_unlock(&c->lock);
+		close_all(c, &closing);
+	}
+}
+
+/* Looks at a part of the entries, of the slow ones or of the others. */
+static void
+sweep(struct cache *c, bool slow)
 {
 	struct cache_entry *e;
 	uint32_t left, i;
 	bool idle;
 
 	pthread_mutex_lock(&c->lock);
-	c->now++;
 	left = (c->n + SWEEP_SHARE - 1) / SWEEP_SHARE;
 	for (; left > 0 && c->n > 0; left--) {
-		i = c->sweep_at = (c->sweep_at + 1) % c->n;
+		i = c->sweep_at[slow] = (c->sweep_at[slow] + 1) % c->n;
 		e = entry(c, i);
-		if (e->state != CACHE_LIVE || e->refs > 0)
+		if (e->state != CACHE_LIVE || e->refs > 0 || e->slow != slow)
 			continue;
 		idle = c->now - e->used_at > CACHE_IDLE_S;
 		e->refs++;
@@ -659,10 +684,42 @@ cache_sweep(struct cache *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static void
+sweep_slow(void *arg)
+{
+	sweep(arg, true);
+}
+
+void
+cache_sweep(struct cache *c)
+{
+	bool stale;
+
+	pthread_mutex_lock(&c->lock);
+	c->now++;
+	stale = c->purges > 0;
+	c->purges -= stale;
+	pthread_mutex_unlock(&c->lock);
+	if (stale)
+		purge(c);
+	sweep(c, false);
+}
+
+void
+cache_set_generation(struct cache *c, uint32_t generation)
+{
+	pthread_mutex_lock(&c->lock);
+	c->generation = generation;
+	c->purges = PURGES;
+	pthread_mutex_unlock(&c->lock);
+	janitor_wake(c->janitor);
+}
+
 void
 cache_start_janitor(struct cache *c, void (*chore)(void *), void *arg)
 {
 	janitor_start(c->janitor, chore, arg);
+	janitor_start(c->patient, sweep_slow, c);
 }
 
 void

@@ -119,14 +119,20 @@ void cache_unlock(struct cache *);
  */
 size_t cache_evict(struct cache *, size_t n);
 /*
+ * From now on the exports have this generation. The janitor closes the entries of
+ * others at once: an export that went away keeps no file open.
+ */
+void cache_set_generation(struct cache *, uint32_t generation);
+/*
  * To be called once a second. Looks at a part of the entries and closes removed
  * and idle files, so that the space of removed files is freed. It can block with
- * a filesystem, so the event loop must not call it.
+ * a local filesystem, so the event loop must not call it.
  */
 void cache_sweep(struct cache *);
 /*
  * Starts the janitor: a thread that closes descriptors whose close(2) may block,
- * and calls chore, which sweeps, about once a second. Without a janitor such
+ * and calls chore, which sweeps, about once a second. Another thread does so for
+ * files on slow filesystems, and may hang with them. Without a janitor such
  * descriptors are closed where they are given up.
  */
 void cache_start_janitor(struct cache *, void (*chore)(void *), void *arg);

@@ -14,7 +14,7 @@
 struct janitor {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	bool running;
+	bool running, hurry;
 	void (*chore)(void *);
 	void *arg;
 	size_t n, room;
@@ -57,6 +57,15 @@ janitor_leave(struct janitor *j, int fd)
 	return taken;
 }
 
+void
+janitor_wake(struct janitor *j)
+{
+	pthread_mutex_lock(&j->lock);
+	j->hurry = true;
+	pthread_cond_signal(&j->more);
+	pthread_mutex_unlock(&j->lock);
+}
+
 /* Closes what was left to it, for at most a second; the lock is held. */
 static void
 close_left(struct janitor *j)
@@ -65,8 +74,9 @@ close_left(struct janitor *j)
 	int fd;
 
 	while (j->n > 0 ||
-	    pthread_cond_clockwait(&j->more, &j->lock, CLOCK_MONOTONIC,
-		&until) == 0) {
+	    (!j->hurry &&
+		pthread_cond_clockwait(&j->more, &j->lock, CLOCK_MONOTONIC,
+		    &until) == 0)) {
 		if (j->n == 0)
 			continue;
 		fd = j->fds[--j->n];
@@ -86,6 +96,7 @@ janitor(void *arg)
 	pthread_cond_broadcast(&j->more);
 	for (;;) {
 		close_left(j);
+		j->hurry = false;
 		pthread_mutex_unlock(&j->lock);
 		j->chore(j->arg);
 		pthread_mutex_lock(&j->lock);

@@ -19,6 +19,8 @@ struct janitor *janitor_new(size_t room);
 void janitor_free(struct janitor *);
 /* Starts the thread, which calls chore about once a second. */
 void janitor_start(struct janitor *, void (*chore)(void *), void *arg);
+/* Calls chore as soon as possible. */
+void janitor_wake(struct janitor *);
 /* Leaves a descriptor to the thread. False: not started, or it has too many. */
 bool janitor_leave(struct janitor *, int fd);
 

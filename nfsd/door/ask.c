@@ -32,7 +32,7 @@ door_status(struct call_ctx *ctx, int error)
 {
 	switch (error) {
 	case BROKER_FORGED:
-		return NFSERR_BADHANDLE;
+		return NFSERR_STALE;
 	case EINPROGRESS: /* not asked: a file thread will */
 		return NFS_DEFERRED;
 	case EPIPE: /* no broker: a file thread waits for it */
@@ -83,13 +83,9 @@ static struct broker_open
 as_caller(const struct door_thread *t, const struct fh *fh,
     enum broker_want want)
 {
-	struct broker_open q = { .fh = *fh,
-		.want = want,
-		.uid = t->cred.uid,
-		.gid = t->cred.gid,
-		.ngids = t->cred.ngids };
+	struct broker_open q = { .fh = *fh, .want = want };
 
-	memcpy(q.gids, t->cred.gids, t->cred.ngids * sizeof(q.gids[0]));
+	broker_client_caller(&q, &t->cred);
 	return q;
 }
 
@@ -108,7 +104,7 @@ door_ask_open(struct call_ctx *ctx, const struct fh *fh, enum broker_want want,
 	if (fd == -1 && errno == EMFILE &&
 	    cache_evict(t->door->cache, DOOR_EVICT_AT_ONCE) > 0)
 		fd = broker_client_open(t->broker, &q, readable);
-	door_note_answer(t, asked);
+	(void)door_note_wait(t, asked);
 	if (fd == -1 && has_new_broker(ctx))
 		fd = broker_client_open(t->broker, &q, readable);
 	if (fd == -1 && errno == EMFILE) {
@@ -129,7 +125,7 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 	if (is_left_to_thread(ctx))
 		return -1;
 	result = broker_client_seal(t->broker, q, names, fds, answer);
-	door_note_answer(t, asked);
+	(void)door_note_wait(t, asked);
 	if (result == -1 && has_new_broker(ctx))
 		result = broker_client_seal(t->broker, q, names, fds, answer);
 	return result;
@@ -188,6 +184,56 @@ door_chmod_dir(struct call_ctx *ctx, const struct door_obj *dir, mode_t mode)
 
 	if (broker_client_chmod(broker, &q) == 0 ||
 	    (has_new_broker(ctx) && broker_client_chmod(broker, &q) == 0))
+		return NFS_OK;
+	return door_status(ctx, errno);
+}
+
+static struct broker_acl
+acl_of(const struct call_ctx *ctx, const struct door_obj *obj, bool is_default)
+{
+	return (struct broker_acl){ .file = as_caller(ctx->thread,
+					&obj->entry->fh, BROKER_PATH),
+		.is_default = is_default };
+}
+
+enum nfsstat
+door_get_acl(struct call_ctx *ctx, const struct door_obj *obj, bool is_default,
+    struct nfs_acl *acl)
+{
+	struct broker_client *broker = ctx->thread->broker;
+	struct broker_acl q = acl_of(ctx, obj, is_default);
+	struct broker_got_acl a;
+	uint32_t i;
+
+	_Static_assert(BROKER_ACL_MAX == NFS_ACL_MAX, "an answer fits");
+	if (is_left_to_thread(ctx) ||
+	    (broker_client_get_acl(broker, &q, &a) == -1 &&
+		(!has_new_broker(ctx) ||
+		    broker_client_get_acl(broker, &q, &a) == -1)))
+		return door_status(ctx, errno);
+	acl->n = a.n;
+	for (i = 0; i < a.n; i++)
+		acl->list[i] = (struct nfs_ace){ .tag = a.list[i].tag,
+			.perm = a.list[i].perm,
+			.id = a.list[i].id };
+	return NFS_OK;
+}
+
+enum nfsstat
+door_set_acl(struct call_ctx *ctx, const struct door_obj *obj, bool is_default,
+    const struct nfs_acl *acl)
+{
+	struct broker_client *broker = ctx->thread->broker;
+	struct broker_acl q = acl_of(ctx, obj, is_default);
+	struct broker_ace list[BROKER_ACL_MAX];
+
+	for (q.n = 0; q.n < acl->n; q.n++)
+		list[q.n] = (struct broker_ace){ .tag = acl->list[q.n].tag,
+			.perm = acl->list[q.n].perm,
+			.id = acl->list[q.n].id };
+	if (broker_client_set_acl(broker, &q, list) == 0 ||
+	    (has_new_broker(ctx) &&
+		broker_client_set_acl(broker, &q, list) == 0))
 		return NFS_OK;
 	return door_status(ctx, errno);
 }

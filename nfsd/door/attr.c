@@ -95,8 +95,8 @@ door_attr(const struct door_obj *obj, const struct served_export *e,
 	attr->type = type_of(st->st_mode);
 	attr->mode = st->st_mode & 07777;
 	attr->nlink = (uint32_t)st->st_nlink;
-	attr->uid = st->st_uid;
-	attr->gid = st->st_gid;
+	attr->uid = id_map_out(&obj->options->uids, st->st_uid);
+	attr->gid = id_map_out(&obj->options->gids, st->st_gid);
 	attr->size = (uint64_t)st->st_size;
 	attr->used = (uint64_t)st->st_blocks * 512;
 	attr->rdev_major = major(st->st_rdev);

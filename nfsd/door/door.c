@@ -9,66 +9,65 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "nfsd/door/ask.h"
-#include "nfsd/door/guess.h"
 #include "nfsd/door/state.h"
 #include "nfsd/door/sync.h"
 
-/*
- * Step 1: the export exists, and the client may use it by this connection. A
- * client that may not learns nothing about handles.
- */
+static const enum nfsstat verdicts[] = {
+	[JUDGE_PASSES] = NFS_OK,
+	[JUDGE_MALFORMED] = NFSERR_BADHANDLE,
+	[JUDGE_STALE] = NFSERR_STALE,
+	[JUDGE_REFUSED] = NFSERR_ACCES,
+};
+
+/* Step 1: the export is listed, and the client may use it. */
 static enum nfsstat
-check_client(struct call_ctx *ctx, const struct served_exports *x,
+check_client(struct call_ctx *ctx, const struct judge_case *c,
     const struct fh *fh, struct door_obj *obj, struct served_export **found)
 {
-	const struct export_client *client;
-	struct served_export *e;
-	enum door_refusal why;
+	struct judged judged = { .export = NULL };
+	enum judge_verdict verdict = judge_client_of(c, fh, &judged);
 
-	e = x == NULL ? NULL : served_find(x, fh_export_id(fh));
-	if (e == NULL)
-		return NFSERR_BADHANDLE;
-	ctx->call->queue = e->id;
-	obj->export = *found = e;
-	obj->utf16 = fh_is_utf16(fh);
-	client = door_client(ctx->thread, obj->export, obj->utf16,
-	    ctx->call->peer, &why);
-	/*
-	 * The dialect is not verified yet. A client of the other dialect may
-	 * have altered the handle.
-	 */
-	if (client == NULL &&
-	    door_client(ctx->thread, e, !obj->utf16, ctx->call->peer, NULL) !=
-		NULL &&
-	    !door_check_tag(ctx, e, fh))
-		return NFSERR_BADHANDLE;
-	if (client == NULL) {
-		door_refuse(ctx, obj->export, obj->utf16, why);
-		return NFSERR_ACCES;
-	}
-	if (client->options.certuser && door_user(ctx) == NULL) {
-		door_refuse(ctx, obj->export, obj->utf16, DOOR_USER);
-		return NFSERR_ACCES;
-	}
-	obj->options = &client->options;
-	return NFS_OK;
+	obj->export = *found = judged.export;
+	obj->options = judged.options;
+	obj->utf16 = judged.utf16;
+	if (judged.export != NULL)
+		c->call->queue = ctx->export_id = judged.export->id;
+	if (verdict == JUDGE_PASSES)
+		ctx->audited |= judged.options->audit && ctx->audit != NULL;
+	return verdicts[verdict];
+}
+
+/*
+ * The export is listed, but its root is missing: perhaps its disk is not mounted.
+ * The client shall wait for it.
+ */
+static enum nfsstat
+absent(const struct judge_case *c, const struct door_obj *obj)
+{
+	judge_refuse(c, obj->export, obj->utf16, JUDGE_ABSENT);
+	return NFSERR_JUKEBOX;
 }
 
 /*
  * Step 2: the tag is right. The tag of a handle in the cache was checked when
- * the handle came in. May the client change anything?
+ * the handle came in. Is the export there? May the client change anything?
  */
 static enum nfsstat
 check_handle(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     struct door_obj *obj)
 {
 	const struct door_thread *t = ctx->thread;
+	const struct judge_case c = door_case(ctx);
 
-	obj->entry = cache_find(t->door->cache, fh, t->held.generation);
-	if (obj->entry == NULL && !door_check_tag(ctx, obj->export, fh))
-		return NFSERR_BADHANDLE;
+	/* The worker's own check shall reach the broker and the filesystem. */
+	if (ctx->call->peer->kind != RPC_SELF)
+		obj->entry =
+		    cache_find(t->door->cache, fh, t->judge.held.generation);
+	if (obj->entry == NULL && !judge_check_tag(&c, obj->export, fh))
+		return NFSERR_STALE;
+	if (obj->export->root == -1)
+		return absent(&c, obj);
 	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0 && !obj->options->rw)
 		return NFSERR_ROFS;
 	return NFS_OK;
@@ -80,6 +79,17 @@ waits_for_disk(unsigned int want, const struct door_obj *obj)
 {
 	return ((want & DOOR_SYNC) != 0 && door_syncs(obj)) ||
 	    ((want & DOOR_STABLE) != 0 && obj->options->sync != SYNC_NONE);
+}
+
+/*
+ * Will the call ask a filesystem that waits for another machine or process? One
+ * that is mounted inside is met by the calls that look at names.
+ */
+static bool
+asks_engine(const struct served_export *e, unsigned int want)
+{
+	return !e->local_metadata ||
+	    (e->slow_inside && (want & (DOOR_DIR | DOOR_LIST)) != 0);
 }
 
 /*
@@ -96,9 +106,10 @@ must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if ((want & (DOOR_MODIFY | DOOR_WRITE)) != 0)
 		return door_must_defer_change(ctx,
 		    waits_for_disk(want, obj) ||
-			door_must_defer_export(ctx, obj->export));
-	return door_must_defer_export(ctx, obj->export) ||
-	    (obj->entry == NULL && !fh_is_kernel(fh) && door_must_defer(ctx));
+			asks_engine(obj->export, want));
+	return (asks_engine(obj->export, want) ||
+		   (obj->entry == NULL && !fh_is_kernel(fh))) &&
+	    door_must_defer(ctx);
 }
 
 /* A handle that is not in the cache: the broker opens it. */
@@ -117,8 +128,9 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 		close(fd);
 		return nfs_status(errno);
 	}
-	obj->entry = cache_add(t->door->cache, fh, t->held.generation, &st, fd,
-	    CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
+	obj->entry =
+	    cache_add(t->door->cache, fh, t->judge.held.generation, &st, fd,
+		CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
 	if (obj->entry == NULL)
 		return NFSERR_JUKEBOX;
 	door_is_inside(ctx, obj->entry);
@@ -202,13 +214,14 @@ open_data(struct call_ctx *ctx, unsigned int want, struct door_obj *obj)
 }
 
 static enum nfsstat
-take_steps(struct call_ctx *ctx, const struct served_exports *x,
-    const struct fh *fh, unsigned int want, struct door_obj *obj)
+take_steps(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
+    struct door_obj *obj)
 {
+	const struct judge_case c = door_case(ctx);
 	struct served_export *e;
 	enum nfsstat status;
 
-	status = check_client(ctx, x, fh, obj, &e); /* 1 */
+	status = check_client(ctx, &c, fh, obj, &e); /* 1 */
 	if (status == NFS_OK)
 		status = check_handle(ctx, fh, want, obj); /* 2 */
 	if (status != NFS_OK) {
@@ -219,21 +232,14 @@ take_steps(struct call_ctx *ctx, const struct served_exports *x,
 	ctx->thread->export = e;
 	if (must_defer(ctx, fh, want, obj))
 		return NFS_DEFERRED;
-	if (door_act_as_caller(ctx, obj->options) == -1) /* 3 */
-		return NFSERR_SERVERFAULT;
-	status = look_at(ctx, fh, want, obj); /* 4 */
+	status = door_act_as_caller(ctx, obj->options); /* 3 */
+	if (status == NFS_OK)
+		status = look_at(ctx, fh, want, obj); /* 4 */
 	if (status != NFS_OK)
 		return status;
 	if (!door_may_use(ctx, obj, want)) /* 5 */
 		return NFSERR_ACCES;
 	return open_data(ctx, want, obj); /* 6 */
-}
-
-/* Now, for telling idle threads; a call may have waited for its thread. */
-static uint64_t
-call_ns(const struct rpc_call *call)
-{
-	return call->may_block ? clock_ns() : call->started_ns;
 }
 
 enum nfsstat
@@ -242,23 +248,20 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 {
 	struct door_thread *t = ctx->thread;
 	struct fh normal = *fh;
-	const struct served_exports *x;
 	unsigned int others = door_count(t);
 	enum nfsstat status;
 
 	memset(obj, 0, sizeof(*obj));
 	obj->fd = -1;
 	obj->thread = t;
-	atomic_store_explicit(&t->used_ns, call_ns(ctx->call),
-	    memory_order_relaxed);
 	fh_normalize(&normal);
 	/*
 	 * Counted first: door_release_idle() sees it, or this thread sees that
 	 * its list is stale. So it never works with a list that was released.
 	 */
 	atomic_store(&t->open, others + 1);
-	x = door_exports(t, others > 0);
-	status = take_steps(ctx, x, &normal, want, obj);
+	door_hold(t, others > 0);
+	status = take_steps(ctx, &normal, want, obj);
 	if (status != NFS_OK)
 		door_close(obj);
 	return status;

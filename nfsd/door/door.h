@@ -59,11 +59,30 @@ int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);
 /* ask.c. Sets the mode of a directory, with bits that the filter refuses. */
 enum nfsstat door_chmod_dir(struct call_ctx *, const struct door_obj *, mode_t);
+/* ask.c. The ACL as the filesystem has it; no entry: it has none. */
+enum nfsstat door_get_acl(struct call_ctx *, const struct door_obj *,
+    bool is_default, struct nfs_acl *);
+enum nfsstat door_set_acl(struct call_ctx *, const struct door_obj *,
+    bool is_default, const struct nfs_acl *);
 /*
- * latency.c. Called before an operation waits. On the event loop it defers the
- * call and returns true: the operation returns at once, with nothing changed.
+ * latency.c. Before an operation waits. True on the event loop: the call was
+ * deferred, and the operation returns at once, with nothing changed.
  */
 bool door_must_defer(struct call_ctx *);
+/*
+ * The same before the name of an object is used: an entry of a directory, or
+ * one of these. If it was not used lately, the disk may have to be waited for.
+ * door_used() is called after the use.
+ */
+#define DOOR_USE_ENTRIES "." /* all entries of a directory */
+#define DOOR_USE_TARGET	 "" /* the target of a link */
+#define DOOR_USE_RIGHTS	 "/" /* what the caller may do with it */
+struct door_use {
+	uint64_t key, since_ns;
+};
+bool door_must_defer_cold(struct call_ctx *, const struct door_obj *,
+    const char *name, struct door_use *);
+void door_used(struct call_ctx *, const struct door_use *);
 
 /* What a name leads to. */
 struct door_found {
@@ -90,23 +109,6 @@ enum nfsstat door_parent(struct call_ctx *, const struct door_obj *dir,
  */
 enum nfsstat door_adopt(struct call_ctx *, const struct door_obj *dir,
     const char *name, int fd, bool data, struct door_found *);
-/*
- * door_lookup() of many names (READDIRPLUS): one question to the broker for all
- * that are not known yet. False: the directory is large, some names are not
- * known, and the call was deferred.
- */
-#define DOOR_LARGE_DIR 32768 /* bytes; may have to be fetched from the disk */
-#define DOOR_MANY_MAX  64
-struct door_name {
-	const char *name;
-	ino_t ino; /* door_inode_number() of its directory's entry */
-	enum nfsstat status;
-	struct door_found found; /* if status is NFS_OK */
-};
-/* The inode number, or 0 if only the name leads to the file. */
-ino_t door_inode_number(const struct dirent64 *);
-bool door_lookup_many(struct call_ctx *, const struct door_obj *dir,
-    struct door_name *, size_t n);
 
 /*
  * Gives the file another name in dir, both of one export. Asks the broker where
@@ -116,10 +118,7 @@ bool door_lookup_many(struct call_ctx *, const struct door_obj *dir,
 enum nfsstat door_link(struct call_ctx *, const struct door_obj *file,
     const struct door_obj *dir, const char *name);
 
-/*
- * A file was moved to name in dir. Tells the broker, if it finds files by where
- * they were last seen.
- */
+/* A file was moved to name in dir; a broker that finds files so is told. */
 void door_moved(struct call_ctx *, const struct door_obj *dir,
     const char *name);
 /*
@@ -141,10 +140,7 @@ uint64_t door_fileid(const struct door_obj *, ino_t);
 uint64_t door_write_verifier(const struct call_ctx *);
 void door_writeback_failed(const struct call_ctx *);
 
-/*
- * rights.c. Which of R_OK, W_OK, X_OK the kernel grants the caller on the
- * object.
- */
+/* rights.c. Which of R_OK, W_OK, X_OK the kernel grants the caller. */
 int door_access(struct call_ctx *, const struct door_obj *, int mode);
 
 #endif

@@ -3,79 +3,52 @@
  * The caller after squashing. The thread acts as this user.
  * Runs in: nfsd worker (event loop and file threads).
  */
-#include <string.h>
-#include <strings.h>
-
 #include "nfsd/door/identity.h"
 #include "nfsd/door/state.h"
 
-const struct export_user *
-door_user(const struct call_ctx *ctx)
+/* Whom the call acts as. A lookup of groups is waited for in a file thread. */
+static enum nfsstat
+find_caller(struct call_ctx *ctx, const struct export_options *options)
 {
-	const struct door_thread *t = ctx->thread;
-	const struct served_exports *x = atomic_load(&t->held.list);
-	const struct peer_identity *id = ctx->call->peer->identity;
-	const char *at;
+	struct door_thread *t = ctx->thread;
+	const struct judge_case c = door_case(ctx);
 
-	if (peer_security(id) != PEER_MTLS || t->door->domain == NULL)
-		return NULL;
-	at = strrchr(id->user, '@');
-	if (at == NULL || strcasecmp(at + 1, t->door->domain) != 0)
-		return NULL;
-	return exports_user(x->conf, id->user, (size_t)(at - id->user));
-}
-
-/* The credential of a user, in place of that of the call. */
-static struct rpc_cred
-cred_of(const struct export_user *u)
-{
-	struct rpc_cred c = { .flavor = AUTH_SYS,
-		.uid = u->uid,
-		.gid = u->gid,
-		.ngids = u->ngids };
-
-	_Static_assert(sizeof(c.gids) == sizeof(u->gids), "all groups fit");
-	memcpy(c.gids, u->gids, sizeof(c.gids));
-	return c;
-}
-
-/* Squashes the caller: the user of the call, or the one in its certificate. */
-static bool
-squash(struct call_ctx *ctx, const struct export_options *options)
-{
-	const struct export_user *user;
-	struct rpc_cred cred;
-
-	if (!options->certuser) {
-		cred_squash(&ctx->thread->cred, &ctx->call->cred, options);
-		return true;
+	switch (judge_squash(&c, options, &t->cred)) {
+	case JUDGE_ACTS:
+		return NFS_OK;
+	case JUDGE_NOBODY:
+		return NFSERR_SERVERFAULT;
+	case JUDGE_GROUPS:
+		break;
 	}
-	user = door_user(ctx);
-	if (user == NULL)
-		return false;
-	cred = cred_of(user);
-	cred_squash(&ctx->thread->cred, &cred, options);
-	return true;
+	if (door_must_defer(ctx))
+		return NFS_DEFERRED;
+	return judge_await(&t->door->judge.groups, options, &t->cred) ?
+	    NFS_OK :
+	    NFSERR_JUKEBOX;
 }
 
-int
+enum nfsstat
 door_act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 {
 	struct door_thread *t = ctx->thread;
+	enum nfsstat status = NFS_OK;
 
 	if (!t->started) {
 		cred_init(&t->acting, t->door->mode);
 		t->started = true;
 	}
-	if (t->acting.switches) {
-		if (!squash(ctx, options))
-			return -1;
-	} else
-		t->cred = t->acting.now;
+	if (t->acting.switches)
+		status = find_caller(ctx, options);
+	else
+		cred_copy(&t->cred, &t->acting.now);
+	if (status != NFS_OK)
+		return status;
 	ctx->options = options;
 	ctx->uid = t->cred.uid;
 	ctx->gid = t->cred.gid;
-	return cred_switch(&t->acting, &t->cred);
+	return cred_switch(&t->acting, &t->cred) == -1 ? NFSERR_SERVERFAULT :
+							 NFS_OK;
 }
 
 bool
@@ -87,15 +60,19 @@ door_is_root(const struct call_ctx *ctx)
 bool
 door_is_user_kept(const struct call_ctx *ctx)
 {
+	uint32_t uid = ctx->call->cred.uid;
+
 	return ctx->call->cred.flavor == AUTH_SYS &&
-	    ctx->call->cred.uid == ctx->uid;
+	    id_map_in(&ctx->options->uids, &uid) && uid == ctx->uid;
 }
 
 bool
 door_is_group_kept(const struct call_ctx *ctx)
 {
+	uint32_t gid = ctx->call->cred.gid;
+
 	return ctx->call->cred.flavor == AUTH_SYS &&
-	    ctx->call->cred.gid == ctx->gid;
+	    id_map_in(&ctx->options->gids, &gid) && gid == ctx->gid;
 }
 
 bool

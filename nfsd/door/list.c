@@ -193,7 +193,7 @@ static struct listing_key
 key_of(const struct door_obj *dir, const struct door_list_ask *ask)
 {
 	struct listing_key key = { .dir = dir->entry->fh,
-		.generation = dir->thread->held.generation,
+		.generation = dir->thread->judge.held.generation,
 		.ctime = dir->st.st_ctim,
 		.ask = *ask };
 

@@ -79,4 +79,22 @@ bool listings_find(struct listings *, const struct listing_key *, uint64_t now,
     uint8_t *entries, size_t *len, bool *eof);
 void listings_stats(struct listings *, struct listings_stats *);
 
+/*
+ * lookup.c. door_lookup() of many names (READDIRPLUS): one question to the broker for all
+ * that are not known yet. False: the directory is large, some names are not
+ * known, and the call was deferred.
+ */
+#define DOOR_LARGE_DIR 32768 /* bytes; may have to be fetched from the disk */
+#define DOOR_MANY_MAX  64
+struct door_name {
+	const char *name;
+	ino_t ino; /* door_inode_number() of its directory's entry */
+	enum nfsstat status;
+	struct door_found found; /* if status is NFS_OK */
+};
+/* The inode number, or 0 if only the name leads to the file. */
+ino_t door_inode_number(const struct dirent64 *);
+bool door_lookup_many(struct call_ctx *, const struct door_obj *dir,
+    struct door_name *, size_t n);
+
 #endif

@@ -71,6 +71,28 @@ stat_name(int dirfd, const char *name, struct stat *st, struct more *more)
 }
 
 /*
+ * The same for a name that may not be in memory. If the call must be deferred,
+ * errno is EINPROGRESS: see door_status().
+ */
+static int
+stat_in(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
+    struct stat *st, struct more *more)
+{
+	struct door_use use;
+	int result;
+
+	if (door_must_defer_cold(ctx, dir, name, &use)) {
+		errno = EINPROGRESS;
+		return -1;
+	}
+	result = stat_name(dir->fd, name, st, more);
+	/* The kernel remembers what is not there, too. */
+	if (result == 0 || errno == ENOENT)
+		door_used(ctx, &use);
+	return result;
+}
+
+/*
  * Does it lie on another mount than its export's, or is it the root of an
  * export inside? Where the exports are no mounts, only the inode tells.
  */
@@ -110,10 +132,10 @@ is_known(struct call_ctx *ctx, bool utf16, const struct more *more,
 
 	if (f->export->ino_ambiguous)
 		return false;
-	return cache_handle(t->door->cache, t->held.generation, id, utf16,
+	return cache_handle(t->door->cache, t->judge.held.generation, id, utf16,
 		   st->st_dev, st->st_ino, &f->fh) ||
 	    (!utf16 && is_identified(f, more) &&
-		handle_cache_find(t->door->notes, t->held.generation, id,
+		handle_cache_find(t->door->notes, t->judge.held.generation, id,
 		    st->st_dev, st->st_ino, &more->btime, &f->fh));
 }
 
@@ -141,10 +163,11 @@ enter_export(struct call_ctx *ctx, bool utf16, const struct more *more,
 	const struct export_client *client;
 	const struct served_export *e;
 
-	e = served_find_root(atomic_load(&t->held.list), more->mount_id,
+	e = served_find_root(atomic_load(&t->judge.held.list), more->mount_id,
 	    f->st.st_dev, f->st.st_ino);
-	client =
-	    e == NULL ? NULL : door_client(t, e, utf16, ctx->call->peer, NULL);
+	client = e == NULL ?
+	    NULL :
+	    judge_client(&t->judge, e, utf16, ctx->call->peer, NULL);
 	if (client == NULL || (e->outer != NULL && !client->options.crossmnt))
 		return NFSERR_ACCES;
 	f->export = e;
@@ -174,8 +197,8 @@ enter_cache(struct call_ctx *ctx, const struct door_found *f, int fd,
 	struct door_thread *t = ctx->thread;
 	struct cache_entry *entry;
 
-	entry = cache_add(t->door->cache, &f->fh, t->held.generation, &f->st,
-	    fd, slot,
+	entry = cache_add(t->door->cache, &f->fh, t->judge.held.generation,
+	    &f->st, fd, slot,
 	    (slot == CACHE_SLOT_WRITE ? CACHE_READS : 0) |
 		(f->export->local_metadata ? 0 : CACHE_SLOW));
 	if (entry != NULL)
@@ -243,8 +266,8 @@ door_lookup(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 	struct more more;
 
 	f->export = dir->export;
-	if (stat_name(dir->fd, name, &f->st, &more) == -1)
-		return nfs_status(errno);
+	if (stat_in(ctx, dir, name, &f->st, &more) == -1)
+		return door_status(ctx, errno);
 	if (crosses(f, &more))
 		return enter_export(ctx, dir->utf16, &more, f);
 	if (is_known(ctx, dir->utf16, &more, f))
@@ -396,7 +419,7 @@ remember_handle(struct call_ctx *ctx, const struct door_found *f,
 	struct door_thread *t = ctx->thread;
 
 	if (is_identified(f, more) && fh_is_kernel(&f->fh))
-		handle_cache_add(t->door->notes, t->held.generation,
+		handle_cache_add(t->door->notes, t->judge.held.generation,
 		    f->st.st_dev, f->st.st_ino, &more->btime, asked, &f->fh);
 }
 
@@ -473,8 +496,8 @@ stat_inodes(struct call_ctx *ctx, const struct door_obj *dir,
 
 	for (i = 0; i < n; i++)
 		held[i].ino = names[i].ino;
-	cache_hold_files(cache, t->held.generation, dir->export->id, dir->utf16,
-	    dir->st.st_dev, held, n);
+	cache_hold_files(cache, t->judge.held.generation, dir->export->id,
+	    dir->utf16, dir->st.st_dev, held, n);
 	unchanged = door_list_unchanged(dir);
 	for (i = 0; unchanged && i < n; i++) {
 		f = &names[i].found;
@@ -510,8 +533,8 @@ door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
 			continue;
 		if (dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(ctx))
 			return false; /* the first of them: b is empty */
-		if (stat_name(dir->fd, names[i].name, &f->st, &more) == -1)
-			names[i].status = nfs_status(errno);
+		if (stat_in(ctx, dir, names[i].name, &f->st, &more) == -1)
+			names[i].status = door_status(ctx, errno);
 		else if (!crosses(f, &more) &&
 		    is_known(ctx, dir->utf16, &more, f))
 			names[i].status = NFS_OK;
@@ -519,6 +542,8 @@ door_lookup_many(struct call_ctx *ctx, const struct door_obj *dir,
 			return false; /* likewise */
 		else
 			collect_unknown(ctx, dir, &names[i], &b);
+		if (names[i].status == NFS_DEFERRED && ctx->call->deferred)
+			return false; /* likewise */
 		if (b.n == BROKER_SEAL_MAX)
 			seal_unknown(ctx, dir, &b);
 	}
@@ -531,16 +556,12 @@ door_link(struct call_ctx *ctx, const struct door_obj *file,
     const struct door_obj *dir, const char *name)
 {
 	struct door_thread *t = ctx->thread;
-	struct broker_link q = { .file = { .fh = file->entry->fh,
-				     .uid = t->cred.uid,
-				     .gid = t->cred.gid,
-				     .ngids = t->cred.ngids },
+	struct broker_link q = { .file = { .fh = file->entry->fh },
 		.dir = dir->entry->fh };
 
 	if (file->export != dir->export)
 		return NFSERR_XDEV;
-	memcpy(q.file.gids, t->cred.gids,
-	    t->cred.ngids * sizeof(q.file.gids[0]));
+	broker_client_caller(&q.file, &t->cred);
 	if (broker_client_link(t->broker, &q, name) == 0)
 		return NFS_OK;
 	return door_status(ctx, errno);

@@ -117,12 +117,15 @@ rights(struct call_ctx *ctx, const struct door_obj *obj, int asked)
 	struct door_thread *t = ctx->thread;
 	const uint64_t caller = cred_key(&t->cred);
 	bool sure = true, settled, has;
+	struct door_use use;
 	int granted = 0;
 	size_t i;
 
 	if (rights_find(t->door->cache, obj->entry, caller, &obj->st.st_ctim,
 		asked, &granted))
 		return granted;
+	if (door_must_defer_cold(ctx, obj, DOOR_USE_RIGHTS, &use))
+		return 0; /* the call is made again */
 	settled =
 	    door_settled(&obj->st.st_ctim); /* before the first question */
 	for (i = 0; i < nitems(each); i++) {
@@ -135,6 +138,8 @@ rights(struct call_ctx *ctx, const struct door_obj *obj, int asked)
 		if (has)
 			granted |= each[i];
 	}
+	if (sure)
+		door_used(ctx, &use);
 	if (sure && settled)
 		rights_add(t->door->cache, obj->entry, caller, &obj->st.st_ctim,
 		    asked, granted);

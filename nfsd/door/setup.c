@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "nfsd/door/guess.h"
+#include "nfsd/cache/warm.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/door/state.h"
 
@@ -18,13 +18,9 @@ door_new(const struct door_settings *settings)
 
 	if (door == NULL)
 		fatal("door");
-	active_init(&door->active);
+	judge_init(&door->judge, &settings->key, settings->domain);
 	door->mode = settings->mode;
 	door->mknod = settings->mknod;
-	if (settings->domain != NULL && settings->domain[0] != '\0' &&
-	    (door->domain = strdup(settings->domain)) == NULL)
-		fatal("door");
-	door->key = settings->key;
 	door->verifier = &door->own_verifier;
 	door->nthreads = settings->threads > DOOR_THREADS_MAX ?
 	    DOOR_THREADS_MAX :
@@ -32,11 +28,11 @@ door_new(const struct door_settings *settings)
 	door->cache = cache_new(settings->files);
 	door->notes = handle_cache_new(settings->notes);
 	door->listings = listings_new();
+	door->warm = warm_new();
 	sync_share_init(&door->syncs);
-	door->guesses = guesses_new();
 	for (i = 0; i <= door->nthreads; i++) {
 		door->threads[i].door = door;
-		door->threads[i].index = i;
+		door->threads[i].judge.judge = &door->judge;
 	}
 	return door;
 }
@@ -49,16 +45,15 @@ door_free(struct door *door)
 	if (door == NULL)
 		return;
 	for (i = 0; i <= door->nthreads; i++) {
-		active_done(atomic_load(&door->threads[i].held.list));
+		active_done(atomic_load(&door->threads[i].judge.held.list));
 		broker_client_free(door->threads[i].broker);
 	}
 	cache_free(door->cache);
 	handle_cache_free(door->notes);
 	listings_free(door->listings);
+	warm_free(door->warm);
 	sync_share_clear(&door->syncs);
-	guesses_free(door->guesses);
-	active_clear(&door->active);
-	free(door->domain);
+	judge_clear(&door->judge);
 	free(door);
 }
 
@@ -73,6 +68,15 @@ void
 door_replace_broker(struct door *door, unsigned int thread, int fd)
 {
 	broker_client_replace(door->threads[thread].broker, fd);
+}
+
+void
+door_manage_groups(struct door *door, const struct groups_table *table,
+    void (*ask)(void *arg, uint32_t uid), void *arg)
+{
+	door->judge.groups.table = table;
+	door->judge.groups.ask = ask;
+	door->judge.groups.arg = arg;
 }
 
 struct door_thread *

@@ -46,6 +46,9 @@ void door_set_broker(struct door *, unsigned int thread,
     struct broker_client *);
 /* Replaces the channel of a thread by a new broker's; takes over fd. */
 void door_replace_broker(struct door *, unsigned int thread, int fd);
+/* From now on groups come from this table. ask tells the parent of a user. */
+void door_manage_groups(struct door *, const struct groups_table *,
+    void (*ask)(void *arg, uint32_t uid), void *arg);
 /* The state of one thread, for the context of a call. */
 struct door_thread *door_thread(struct door *, unsigned int index);
 /* Limits the descriptors kept open; called again, it closes more of the rest. */
@@ -59,15 +62,10 @@ bool door_give_files(struct door *);
 void door_start_janitor(struct door *);
 void door_stats(struct door *, struct door_stats *);
 
-/* client.c. Swaps the exports in; takes over one use. */
+/* hold.c. Swaps the exports in, in the event loop; takes over one use. */
 void door_set_exports(struct door *, struct served_exports *);
 /* Once a second, in the event loop: idle threads release replaced exports. */
-void door_release_idle(struct door *, uint64_t now_ns);
-
-/* latency.c. A call begins in the event loop. */
-void door_watch(struct door_thread *, uint64_t now_ns);
-/* Tells how long it took. */
-void door_note_latency(struct door_thread *, uint64_t now_ns, uint64_t ns);
+void door_release_idle(struct door *);
 
 /* attr.c. The write verifier lives there from now on (0: not chosen yet). */
 void door_share_verifier(struct door *, _Atomic uint64_t *);

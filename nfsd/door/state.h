@@ -10,55 +10,39 @@
 
 #include <stdatomic.h>
 
-#include "exports/client.h"
-#include "exports/users.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/identity.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/door/sync_share.h"
+#include "nfsd/judge/judge.h"
 #include "nfsd/roles/served.h"
 
-#define DOOR_PEERS	   64 /* access decisions a thread remembers */
 #define DOOR_EVICT_AT_ONCE 64 /* files closed when no descriptor is left */
-
-/* One access decision: this peer in this export and dialect. */
-struct door_peer {
-	const struct served_export *export; /* NULL: none */
-	bool utf16;
-	struct addr from;
-	uint64_t identity; /* peer_key() */
-	const struct export_client *client; /* NULL: not allowed */
-};
 
 struct door_thread {
 	struct door *door;
-	unsigned int index; /* 0: the event loop */
 	struct broker_client *broker;
 	struct cred_acting acting;
 	bool started;
 	/* Written by this thread; the event loop reads (door_release_idle()). */
 	_Atomic unsigned int open; /* objects in use */
-	_Atomic uint64_t used_ns; /* when the last call began */
-	struct active_hold held; /* the exports in use by this thread */
+	struct judge_thread judge; /* with the exports in use */
 	struct served_export *export; /* of the last door_open() */
 	struct cred cred; /* of the caller, squashed */
-	struct door_peer peers[DOOR_PEERS];
-	uint64_t asks_since; /* slow questions to the broker are counted */
-	unsigned int slow_asks;
+	uint64_t waits_since; /* slow waits are counted */
+	unsigned int slow_waits;
 };
 
 struct door {
-	struct active active; /* the exports */
+	struct judge judge; /* with the exports */
 	struct cache *cache;
 	struct handle_cache *notes;
 	struct listings *listings;
+	struct warm *warm;
 	struct sync_share syncs;
-	struct fh_subkey key;
-	struct guesses *guesses;
 	enum nfsd_mode mode;
 	bool mknod;
-	char *domain; /* of users in certificates; NULL: none */
 	/*
 	 * The write verifier, one for all workers, in memory they share: a client
 	 * with several connections writes through one and commits through
@@ -68,10 +52,6 @@ struct door {
 	_Atomic uint64_t own_verifier; /* until one is shared */
 	unsigned int nthreads;
 	struct door_thread threads[DOOR_THREADS_MAX + 1];
-	/* Of the event loop, see latency.c. */
-	uint64_t watch_until;
-	bool watched; /* this call is */
-	long sleeps; /* before this call */
 };
 
 /* Objects in use; only its own thread changes the count. */
@@ -81,18 +61,19 @@ door_count(const struct door_thread *t)
 	return atomic_load_explicit(&t->open, memory_order_relaxed);
 }
 
+/* What the first steps need of a call. */
+static inline struct judge_case
+door_case(struct call_ctx *ctx)
+{
+	return (struct judge_case){ &ctx->thread->judge, ctx->call,
+		&ctx->refused };
+}
+
 /*
- * client.c. The exports for this call: those of its other objects (pinned), else
- * the active ones. The object must be counted already.
+ * hold.c. Takes the exports for this call: those of its other objects (pinned),
+ * else the active ones. The object must be counted already.
  */
-const struct served_exports *door_exports(struct door_thread *, bool pinned);
-/*
- * The client's row if it may use the export by this connection, else NULL. Then
- * *why, unless it is NULL, says what is wrong.
- */
-const struct export_client *door_client(struct door_thread *,
-    const struct served_export *, bool utf16, const struct rpc_peer *,
-    enum door_refusal *why);
+void door_hold(struct door_thread *, bool pinned);
 
 /* attr.c. The attributes that statx(2) tells. */
 void door_from_statx(const struct statx *, struct stat *);
@@ -103,20 +84,22 @@ void door_from_statx(const struct statx *, struct stat *);
 int door_stat_to_write(int fd, struct stat *, bool *fixed);
 
 /* identity.c. Squashes the caller; the thread acts as the result. */
-int door_act_as_caller(struct call_ctx *, const struct export_options *);
+enum nfsstat door_act_as_caller(struct call_ctx *,
+    const struct export_options *);
 
 /*
  * latency.c. Defers a call that changes something. Those that wait for stable
  * storage run side by side, so that one commit serves all. The others run in
- * turn (rpc/pool.h), which costs less.
+ * turn (pool/pool.h), which costs less.
  */
 bool door_must_defer_change(struct call_ctx *, bool sync);
 /* Defers a call that must ask the broker, which may wait for a disk. */
 bool door_must_defer_question(struct call_ctx *);
-/* The broker answered what was asked at this time: was that slow? */
-void door_note_answer(struct door_thread *, uint64_t asked_ns);
-/* Must a call on this export run on a file thread? Defers it then. */
-bool door_must_defer_export(struct call_ctx *, const struct served_export *);
+/*
+ * A file thread has waited for a disk or for the broker since this time: was
+ * that slow? Returns the time.
+ */
+uint64_t door_note_wait(struct door_thread *, uint64_t since_ns);
 
 /*
  * rights.c. May the caller use the data as wanted? The owner may, whatever the

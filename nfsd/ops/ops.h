@@ -24,6 +24,7 @@ struct ops_scratch {
 	struct nfs_dirent list[OPS_ENTRIES_MAX];
 	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* entry i in dirents */
 	char target[NFS_TARGET_MAX + 1];
+	struct nfs_acl access, dflt;
 };
 
 /*
@@ -34,6 +35,9 @@ struct ops_scratch {
 void op_getattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_setattr(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
+/* ops_acl.c */
+void op_getacl(struct call_ctx *, const struct call_args *, struct call_res *);
+void op_setacl(struct call_ctx *, const struct call_args *, struct call_res *);
 /* ops_name.c */
 void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);

@@ -129,6 +129,7 @@ change(struct call_ctx *ctx, const struct door_obj *obj,
 	struct nfs_sattr first = *s;
 	enum nfsstat status;
 
+	ops_map_owner(ctx, &first);
 	if (size_sets_times(s))
 		first.set_atime = first.set_mtime = NFS_KEEP_TIME;
 	status = apply(ctx, obj, &first);

@@ -438,8 +438,10 @@ static void
 ask_directory(struct walk *w, const struct door_list_ask *ask)
 {
 	struct door_list stream;
+	struct door_use use;
 
-	if (w->dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(w->ctx)) {
+	if ((w->dir->st.st_size > DOOR_LARGE_DIR && door_must_defer(w->ctx)) ||
+	    door_must_defer_cold(w->ctx, w->dir, DOOR_USE_ENTRIES, &use)) {
 		w->status = NFS_DEFERRED;
 		return;
 	}
@@ -448,6 +450,8 @@ ask_directory(struct walk *w, const struct door_list_ask *ask)
 	w->at = stream.at;
 	if (w->status == NFS_OK)
 		list(w);
+	if (w->status == NFS_OK)
+		door_used(w->ctx, &use);
 	if (w->status == NFS_OK && w->exact) {
 		if (!w->eof)
 			stream.resume = w->at;

@@ -245,12 +245,15 @@ op_write(struct call_ctx *ctx, const struct call_args *args,
 static enum nfsstat
 commit(struct call_ctx *ctx, const struct door_obj *file)
 {
+	int error;
+
 	if (file->options->sync == SYNC_NONE)
 		return NFS_OK;
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
+	error = errno;
 	door_writeback_failed(ctx);
-	return NFSERR_IO;
+	return nfs_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
 }
 
 void
@@ -281,11 +284,15 @@ static enum nfsstat
 read_link(struct call_ctx *ctx, const struct door_obj *link, struct slice *text)
 {
 	struct ops_scratch *s = ctx->scratch;
+	struct door_use use;
 	ssize_t n;
 
+	if (door_must_defer_cold(ctx, link, DOOR_USE_TARGET, &use))
+		return NFS_DEFERRED;
 	n = readlinkat(link->fd, "", s->target, sizeof(s->target));
 	if (n == -1)
 		return nfs_status(errno);
+	door_used(ctx, &use);
 	text->data = (const uint8_t *)s->target;
 	text->len = (size_t)n;
 	if (!link->utf16)

@@ -239,7 +239,7 @@ sync_made(struct call_ctx *ctx, const struct fh *fh)
 	if (status == NFS_OK)
 		status = door_sync(ctx, &obj);
 	door_close(&obj);
-	return status;
+	return status == NFS_OK ? NFS_OK : NFSERR_IO;
 }
 
 /*
@@ -264,8 +264,13 @@ finish_made(struct call_ctx *ctx, const struct door_obj *dir,
 			    unlinkat(dir->fd, a->at.name.str,
 				a->type == NFS_DIR ? AT_REMOVEDIR : 0) == -1;
 	}
-	if (status == NFS_OK && syncs_apart(dir, a))
-		status = sync_made(ctx, &found.fh);
+	/* What exists and cannot be synced must not be told to be. */
+	if (ctx->changed && syncs_apart(dir, a)) {
+		if (status == NFS_OK)
+			status = sync_made(ctx, &found.fh);
+		else if (status == NFSERR_JUKEBOX)
+			status = NFSERR_IO;
+	}
 	if (status == NFS_OK)
 		answer(res, dir, &found);
 	return status;

@@ -89,6 +89,7 @@ ops_apply_new(struct call_ctx *ctx, const struct door_obj *obj,
 	if (started != NULL && door_is_root(ctx) &&
 	    !is_made_since(ctx, obj->fd, started))
 		return NFSERR_NOENT; /* another object has the name */
+	ops_map_owner(ctx, &rest);
 	leave_owner(ctx, &obj->st, &rest);
 	if (ops_set_owner(obj->fd, &rest) == -1)
 		return nfs_status(errno);

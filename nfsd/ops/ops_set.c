@@ -29,6 +29,15 @@ ops_refuses_setid(const struct call_ctx *ctx, const struct nfs_sattr *s)
 	return ops_is_setid(s) && !ctx->options->setid;
 }
 
+void
+ops_map_owner(const struct call_ctx *ctx, struct nfs_sattr *s)
+{
+	if (!id_map_in(&ctx->options->uids, &s->uid))
+		s->uid = ctx->options->anonuid;
+	if (!id_map_in(&ctx->options->gids, &s->gid))
+		s->gid = ctx->options->anongid;
+}
+
 enum nfsstat
 ops_set_mode(struct call_ctx *ctx, const struct door_obj *obj, uint32_t mode)
 {

@@ -18,6 +18,8 @@ struct door_obj;
 bool ops_is_setid(const struct nfs_sattr *);
 /* And does the export permit none of files? The caller knows it is a file. */
 bool ops_refuses_setid(const struct call_ctx *, const struct nfs_sattr *);
+/* Replaces owner and group by their numbers here. */
+void ops_map_owner(const struct call_ctx *, struct nfs_sattr *);
 /* Before Linux 6.6, the object needs a data descriptor; see chmod.h. */
 enum nfsstat ops_set_mode(struct call_ctx *, const struct door_obj *,
     uint32_t mode);

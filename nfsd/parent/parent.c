@@ -20,17 +20,28 @@
 #include "exports/config.h"
 #include "exports/users.h"
 #include "nfsd/nfsd.h"
-#include "nfsd/parent/stats_socket.h"
+#include "nfsd/parent/addresses.h"
+#include "nfsd/parent/control.h"
+#include "nfsd/parent/parent_audit.h"
+#include "nfsd/parent/parent_health.h"
+#include "nfsd/parent/parent_groups.h"
+#include "nfsd/parent/parent_live.h"
+#include "nfsd/parent/parent_locks.h"
+#include "nfsd/parent/parent_stats.h"
 #include "nfsd/parent/parent_tls.h"
 #include "nfsd/stats.h"
+#include "nfsd/wire/acl.h"
 #include "process/listen.h"
+#include "mounts/mounts.h"
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
 #include "resolve/names.h"
+#include "resolve/resolver.h"
 
 struct parent {
 	struct nfsd *n;
+	struct config conf;
 	struct event_base *base;
 	struct exports_file file;
 	struct jail *jail;
@@ -42,11 +53,21 @@ struct parent {
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
 	int shared; /* memory that all workers share */
+	struct nfsd_shared *memory; /* the same */
+	struct control *control;
 	struct parent_stats stats;
+	struct parent_live live;
+	struct parent_health health;
+	struct addresses addresses;
+	struct parent_audit audit;
 	struct parent_tls tls;
+	struct parent_locks locks;
 	struct reload reload;
 	struct watch watch;
+	struct mounts mounts;
+	struct resolver *resolver;
 	struct names *names;
+	struct parent_groups *groups; /* NULL: those of the calls count */
 	bool serving; /* every role has been ready once */
 	struct event *on_patience;
 	bool stopping;
@@ -59,6 +80,18 @@ offers(const struct nfsd *n)
 	if (n->tls_cert == NULL)
 		return PEER_PLAIN;
 	return n->tls_ca == NULL ? PEER_TLS : PEER_MTLS;
+}
+
+static void
+configure(struct config *conf, const struct nfsd *n)
+{
+	*conf =
+	    (struct config){ .file = n->d.exports_file, .offers = offers(n) };
+	forbid_usual(&conf->forbid);
+	forbid_add(&conf->forbid, n->d.key_file);
+	forbid_add(&conf->forbid, n->tls_key);
+	if (n->audit != NULL && n->audit[0] == '/')
+		forbid_add(&conf->forbid, n->audit);
 }
 
 /* Users in certificates need a domain. Says so, and returns false. */
@@ -82,7 +115,8 @@ send_exports(const struct parent *p, struct role_child *child)
 static void
 connect_roles(struct parent *p, unsigned int worker)
 {
-	struct nfsd_channels m = { .worker = worker };
+	struct nfsd_channels m = { .asker = NFSD_ASKER_WORKER,
+		.worker = worker };
 	int pair[2], ours[NFSD_THREADS_MAX + 1], theirs[NFSD_THREADS_MAX + 1];
 	unsigned int i, n = p->n->setup.threads + 1;
 
@@ -111,7 +145,8 @@ broker_inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
 	const struct parent *p = arg;
 
 	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
-	return NFSD_FD_JAIL + 1;
+	fds[NFSD_FD_GROUPS] = parent_groups_fd(p->groups);
+	return NFSD_FD_GROUPS + 1;
 }
 
 static void
@@ -129,6 +164,7 @@ broker_started(void *arg, struct role_child *child)
 	send_exports(p, child);
 	for (i = 0; i < p->n->setup.workers; i++)
 		connect_roles(p, i);
+	parent_locks_connect(&p->locks);
 }
 
 static size_t
@@ -137,8 +173,10 @@ worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 	const struct parent *p = arg;
 
 	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
+	fds[NFSD_FD_GROUPS] = parent_groups_fd(p->groups);
 	fds[NFSD_FD_SHARED] = p->shared;
 	fds[NFSD_FD_STATS] = parent_stats_fd(&p->stats, index);
+	fds[NFSD_FD_AUDIT] = parent_audit_fd(&p->audit, index);
 	return NFSD_FD_SOCKETS +
 	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
 		ROLE_FDS_MAX - NFSD_FD_SOCKETS);
@@ -172,6 +210,7 @@ check_roles(struct parent *p)
 	p->serving = true;
 	if (p->registration != NULL)
 		register_start(p->registration);
+	parent_locks_register(&p->locks);
 	daemon_ready(p->base, &p->n->d);
 }
 
@@ -196,7 +235,10 @@ on_bad_worker(void *arg, struct ipc_message *m)
 	struct nfsd_bad bad;
 
 	memcpy(&bad, m->data, sizeof(bad));
-	if (bad.worker < p->n->setup.workers)
+	if (bad.asker == NFSD_ASKER_LOCKS)
+		parent_locks_accuse(&p->locks);
+	else if (bad.asker == NFSD_ASKER_WORKER &&
+	    bad.worker < p->n->setup.workers)
 		role_restart(p->workers[bad.worker],
 		    "it sent the broker a forged or malformed "
 		    "request and may be compromised");
@@ -230,6 +272,17 @@ on_bad_tls(void *arg, struct ipc_message *m UNUSED)
 	parent_tls_accuse(&p->tls, role_index(arg));
 }
 
+static void
+on_groups_wanted(void *arg, struct ipc_message *m)
+{
+	const struct parent *p = role_arg(arg);
+	uint32_t uid;
+
+	memcpy(&uid, m->data, sizeof(uid));
+	if (p->groups != NULL)
+		parent_groups_want(p->groups, uid);
+}
+
 static struct role_child *
 worker_of(void *arg, unsigned int worker)
 {
@@ -238,8 +291,74 @@ worker_of(void *arg, unsigned int worker)
 	return p->workers[worker];
 }
 
+/* The path of an export or of a filesystem inside one; NULL: none. */
+static const char *
+path_of(void *arg, uint16_t export_id)
+{
+	const struct parent *p = arg;
+	const struct export *e = exports_find_id(p->file.list, export_id);
+	size_t i;
+
+	if (e != NULL)
+		return e->path;
+	for (i = 0; i < p->subs.n; i++)
+		if (p->subs.list[i].id == export_id)
+			return p->subs.list[i].path;
+	return NULL;
+}
+
 static void
-tls_changed(void *arg)
+on_connections_ended(void *arg, struct ipc_message *m)
+{
+	struct parent *p = role_arg(arg);
+	struct nfsd_ended ended;
+
+	memcpy(&ended, m->data, sizeof(ended));
+	parent_live_ended(&p->live, &ended);
+}
+
+static void
+on_checked(void *arg, struct ipc_message *m)
+{
+	struct parent *p = role_arg(arg);
+	struct nfsd_checked checked;
+
+	memcpy(&checked, m->data, sizeof(checked));
+	parent_health_checked(&p->health, role_index(arg), &checked);
+}
+
+/* Connections of clients to this address are worth nothing any more. */
+static void
+on_address_left(void *arg, const struct addr *at)
+{
+	struct parent *p = arg;
+	unsigned int i;
+
+	for (i = 0; i < p->n->setup.workers; i++)
+		(void)role_send(p->workers[i], NFSD_ADDRESS_LEFT, at,
+		    sizeof(*at), NULL, 0);
+	parent_locks_address_left(&p->locks, at);
+}
+
+static struct role_child *
+broker_of(void *arg)
+{
+	const struct parent *p = arg;
+
+	return p->broker;
+}
+
+/* The locks role has descriptors of files, and no right to read any. */
+static void
+send_exports_to(void *arg, struct role_child *child)
+{
+	const struct parent *p = arg;
+
+	role_exports_send_parts(child, &p->file, p->jail, &p->subs);
+}
+
+static void
+role_changed(void *arg)
 {
 	check_roles(arg);
 }
@@ -249,6 +368,9 @@ static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
 	[ROLE_PONG]       = { "pong",       0, 0, 0, 0, role_answered },
+	[NFSD_ENDED]      = { "ended",      sizeof(struct nfsd_ended), sizeof(struct nfsd_ended), 0, 0, on_connections_ended },
+	[NFSD_CHECKED]    = { "checked",    sizeof(struct nfsd_checked), sizeof(struct nfsd_checked), 0, 0, on_checked },
+	[NFSD_GROUPS]     = { "groups",     sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_groups_wanted },
 	[NFSD_BAD_TLS]    = { "bad tls",    0, 0, 0, 0, on_bad_tls },
 };
 
@@ -289,6 +411,17 @@ stop_workers(void *arg)
 		event_base_loopexit(p->base, NULL);
 }
 
+static void
+stop_nfs(void *arg)
+{
+	struct parent *p = arg;
+
+	if (p->registration != NULL)
+		register_stop(p->registration, stop_workers, p);
+	else
+		stop_workers(p);
+}
+
 /*
  * Stops the daemon. It unregisters first, so that no client is sent to a dead
  * port.
@@ -307,10 +440,7 @@ stop(void *arg)
 	p->on_patience = evtimer_new(p->base, parent_give_up, p);
 	if (p->on_patience != NULL)
 		(void)event_add(p->on_patience, &patience);
-	if (p->registration != NULL)
-		register_stop(p->registration, stop_workers, p);
-	else
-		stop_workers(p);
+	parent_locks_stop(&p->locks, stop_nfs, p);
 }
 
 static void
@@ -318,9 +448,9 @@ restart_all(struct parent *p, const char *why)
 {
 	unsigned int i;
 
-	role_restart(p->broker, why);
+	role_replace(p->broker, why);
 	for (i = 0; i < p->n->setup.workers; i++)
-		role_restart(p->workers[i], why);
+		role_replace(p->workers[i], why);
 }
 
 /*
@@ -354,17 +484,25 @@ send_to_all(struct parent *p)
 	send_exports(p, p->broker);
 	for (i = 0; i < p->n->setup.workers; i++)
 		send_exports(p, p->workers[i]);
+	parent_locks_exports(&p->locks);
 }
 
+/* The locks role is never restarted for this: it would lose its table. */
 static void
 use_exports(struct parent *p)
 {
+	const char *why = NULL;
+
 	if (choose_mode(p))
-		restart_all(p, "the exports need another mode");
+		why = "the exports need another mode";
 	else if (jail_needs_restart(p->jail))
-		restart_all(p, "it cannot reach the new exports");
-	else
+		why = "it cannot reach the new exports";
+	if (why == NULL) {
 		send_to_all(p);
+		return;
+	}
+	restart_all(p, why);
+	parent_locks_exports(&p->locks);
 }
 
 static void
@@ -375,16 +513,36 @@ reload(void *arg)
 	bool loaded;
 
 	names_begin(p->names);
-	loaded = config_reload(&p->file, p->n->d.exports_file, offers(p->n),
-	    names_source(p->names), p->jail, &p->subs);
+	loaded = config_reload(&p->file, &p->conf, names_source(p->names),
+	    p->jail, &p->subs);
 	if (loaded) {
 		/* Without it, such clients are refused. */
 		(void)has_domain(p->n, p->file.list);
 		use_exports(p);
 	}
 	names_end(p->names, loaded);
+	parent_groups_reload(p->groups);
 	parent_tls_reload(&p->tls);
+	mounts_wait_late(&p->mounts);
 	reload_wait(&p->reload);
+}
+
+/*
+ * Something was mounted or unmounted: the same exports, as they lie now. A disk
+ * may have been pulled out before all data was on it. So the write verifier
+ * changes, and clients send again what they have not committed.
+ */
+static void
+on_mounts(void *arg)
+{
+	struct parent *p = arg;
+
+	if (!p->stopping &&
+	    config_remount(p->file.list, &p->conf, p->jail, &p->subs)) {
+		use_exports(p);
+		atomic_store(&p->memory->verifier, 0);
+	}
+	mounts_wait_late(&p->mounts);
 }
 
 /* A host name has another address: the same exports, with it. */
@@ -412,6 +570,7 @@ prepare_registration(struct parent *p)
 		return;
 	p->registration = register_new(p->base, p->n->d.socket);
 	register_program(p->registration, &nfs_program, &p->sockets[0]);
+	register_program(p->registration, &nfsacl_program, &p->sockets[0]);
 }
 
 static void
@@ -427,7 +586,7 @@ bind_sockets(struct parent *p)
 }
 
 static int
-make_shared(void)
+make_shared(struct parent *p)
 {
 	struct nfsd_shared *shared = NULL;
 	int fd = shm_new(sizeof(*shared));
@@ -436,37 +595,73 @@ make_shared(void)
 		shared = shm_map(fd, sizeof(*shared), true);
 	if (shared == NULL)
 		fatal("shared memory");
+	p->memory = shared;
 	hash_key_random(&shared->proofs.key);
+	hash_key_random(&shared->proven.key);
+	p->tls.proven = &shared->proven;
+	p->live.shared = shared;
 	return fd;
 }
 
 static void
 prepare(struct parent *p)
 {
+	p->resolver = resolver_new(p->n->manage_gids);
+	if (p->n->manage_gids)
+		p->groups = parent_groups_new(p->resolver);
 	p->names = names_new(on_names, p);
-	if (!config_load(&p->file, p->n->d.exports_file, offers(p->n),
-		names_source(p->names), false) ||
+	configure(&p->conf, p->n);
+	if (!config_load(&p->file, &p->conf, names_source(p->names), false) ||
 	    !has_domain(p->n, p->file.list))
 		fatal_config("%s: has errors, listed above: correct them",
 		    p->n->d.exports_file);
 	config_load_key(&p->keys, p->n->d.key_file);
 	p->tls.worker = worker_of;
-	p->tls.changed = tls_changed;
+	p->tls.changed = role_changed;
 	p->tls.arg = p;
 	parent_tls_prepare(&p->tls, p->n);
+	parent_audit_prepare(&p->audit, p->n);
 	(void)daemon_raise_files();
 	bind_sockets(p);
-	p->shared = make_shared();
+	p->shared = make_shared(p);
+	p->locks.broker = broker_of;
+	p->locks.send_exports = send_exports_to;
+	p->locks.path = path_of;
+	p->locks.changed = role_changed;
+	p->locks.arg = p;
+	p->locks.shared = p->shared;
+	p->locks.groups = p->groups;
+	p->locks.key = p->keys.worker;
+	parent_locks_prepare(&p->locks, p->n);
 	daemon_detach(&p->n->d);
-	p->jail = config_jail(p->file.list, &p->subs, p->n->d.rootless);
-	p->n->setup.mounts = jail_has_mounts(p->jail);
+	p->jail =
+	    config_jail(p->file.list, &p->conf, &p->subs, p->n->d.rootless);
 	p->n->setup.mode = (enum nfsd_mode) - 1; /* none: logs the first */
 	(void)choose_mode(p);
 	p->base = daemon_events();
 	reload_init(&p->reload, p->base, &p->n->d);
 	watch_init(&p->watch, p->base, &p->n->d, &p->reload);
-	parent_stats_start(&p->stats, p->base, p->n);
+	p->control = control_new(p->base, p->n);
+	parent_stats_start(&p->stats, p->control, p->n);
+	parent_audit_start(&p->audit, p->base, p->n, p->stats.own);
 	p->stats.tls_ends = p->tls.ends;
+	p->stats.locks = &p->locks;
+	p->live.stats = &p->stats;
+	p->live.control = p->control;
+	p->live.path = path_of;
+	p->live.worker = worker_of;
+	p->live.arg = p;
+	parent_live_start(&p->live);
+	p->health = (struct parent_health){ .base = p->base,
+		.control = p->control,
+		.keys = &p->keys,
+		.file = &p->file,
+		.jail = p->jail,
+		.nworkers = p->n->setup.workers,
+		.sockets = &p->sockets[0],
+		.worker = worker_of,
+		.arg = p };
+	parent_health_start(&p->health);
 }
 
 static void
@@ -489,6 +684,7 @@ start_roles(struct parent *p, const struct role_spec *broker)
 		reload_add(&p->reload, p->workers[i]);
 	}
 	parent_tls_start(&p->tls, p->base, &p->reload);
+	parent_locks_start(&p->locks, p->base, &p->reload, p->control);
 }
 
 int
@@ -508,17 +704,28 @@ nfsd_parent(struct nfsd *n)
 	prepare(&p);
 	prepare_registration(&p);
 	start_roles(&p, &broker);
-	names_start(p.names, p.base, &n->d, &p.watch);
+	resolver_start(p.resolver, p.base, &n->d, &p.watch);
+	names_start(p.names, p.resolver);
+	mounts_start(&p.mounts, p.base, p.jail, on_mounts, &p);
+	addresses_start(&p.addresses, p.base, on_address_left, &p);
 	daemon_signals(p.base, &n->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
+	resolver_free(p.resolver);
 	names_free(p.names);
+	parent_groups_free(p.groups);
 	for (i = 0; i < n->setup.workers; i++)
 		role_free(p.workers[i]);
+	parent_locks_free(&p.locks);
 	role_free(p.broker);
 	parent_tls_free(&p.tls);
+	mounts_free(&p.mounts);
+	addresses_free(&p.addresses);
+	parent_health_free(&p.health);
 	watch_free(&p.watch);
 	reload_free(&p.reload);
+	control_free(p.control);
+	parent_audit_stop(&p.audit, n);
 	parent_stats_stop(&p.stats);
 	jail_free(p.jail);
 	return 0;
@@ -528,12 +735,14 @@ int
 nfsd_check(struct nfsd *n)
 {
 	struct exports_file file = { .packed = -1 };
+	struct config conf;
 	enum nfsd_mode mode;
 	uid_t uid = 0;
 	gid_t gid = 0;
 	bool good;
 
-	if (!config_load(&file, n->d.exports_file, offers(n), NULL, true))
+	configure(&conf, n);
+	if (!config_load(&file, &conf, &resolve_now, true))
 		return 1;
 	mode = nfsd_mode(file.list, geteuid() != 0, &uid, &gid);
 	log_info("mode: %s%s", nfsd_mode_name(mode, geteuid() != 0),

@@ -135,8 +135,12 @@ parent_tls_reload(struct parent_tls *t)
 	if (!t->on)
 		return;
 	t->told[0] = '\0';
-	look(t->n, t->sent);
-	memcpy(t->seen, t->sent, sizeof(t->seen));
+	look(t->n, t->seen);
+	t->rejudge = memcmp(&t->seen[TLS_CA], &t->sent[TLS_CA],
+			 sizeof(t->seen[0])) != 0 ||
+	    memcmp(&t->seen[TLS_CRL], &t->sent[TLS_CRL], sizeof(t->seen[0])) !=
+		0;
+	memcpy(t->sent, t->seen, sizeof(t->sent));
 	for (i = 0; i < t->n->setup.workers; i++)
 		send_files(t, t->roles[i]);
 }
@@ -288,6 +292,9 @@ on_loaded(void *arg, struct ipc_message *m)
 	(void)log_text(why, sizeof(why), in.why, strlen(in.why));
 	if (in.why[0] == '\0') {
 		note_ends(t, in.ends);
+		/* A certificate without connection may be revoked too. */
+		if (t->rejudge)
+			proven_clear(t->proven);
 		if (!t->loaded[i]) {
 			t->loaded[i] = true;
 			parent_tls_connect(t, i);

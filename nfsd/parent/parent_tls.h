@@ -40,6 +40,8 @@ struct parent_tls {
 	struct event *on_watch;
 	int64_t ends[NFSD_TLS_ENDS]; /* see struct nfsd_tls_loaded */
 	int warned[NFSD_TLS_ENDS]; /* days of the last warning */
+	bool rejudge; /* the last files have another CA or CRL */
+	struct proven *proven; /* identities that count without a connection */
 	char told[320]; /* the mistake that was logged for the last files */
 	/* Returns the worker of this number; NULL: none. */
 	struct role_child *(*worker)(void *arg, unsigned int);

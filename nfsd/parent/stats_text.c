@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters as text: the exposition format of Prometheus, log lines, and the
- * table of nfsd -S, which is made from the first. See stats.h.
- * Runs in: nfsd parent, nfsd -S.
+ * Counters as text: the exposition format of Prometheus, and log lines. See
+ * stats.h.
+ * Runs in: nfsd parent.
  */
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -38,6 +31,8 @@ static const struct {
 	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls dropped while the first one runs" },
 	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls missing in the cache" },
 	[STATS_LATE]           = { "late_calls_total", "counter", "calls that ran on a file thread" },
+	[STATS_AUDIT_LINES]    = { "audit_lines_total", "counter", "changes that were recorded" },
+	[STATS_AUDIT_LOST]     = { "audit_lost_total", "counter", "changes that were not recorded" },
 	[STATS_TLS_HANDSHAKES] = { "tls_handshakes_total", "counter", "connections that asked for TLS" },
 	[STATS_TLS_SESSIONS]   = { "tls_sessions", "gauge", "connections that use TLS" },
 	[STATS_TLS_IN]         = { "tls_received_bytes_total", "counter", "bytes of calls inside TLS" },
@@ -57,8 +52,6 @@ struct sum {
 	uint32_t version;
 	uint64_t calls, errors, bytes, ns, latency[STATS_BUCKETS];
 };
-
-#define SUMS_MAX (NFSPROC2_COUNT + NFSPROC3_COUNT)
 
 static uint64_t
 value(const _Atomic uint64_t *counter)
@@ -83,7 +76,7 @@ add_proc(struct sum *sum, const struct stats_proc *p)
  * Sums the counters of every procedure that was called. Returns their number.
  */
 static size_t
-add_up(const struct stats *const *stats, size_t n, struct sum sums[SUMS_MAX])
+add_up(const struct stats *const *stats, size_t n, struct sum sums[STATS_PROCS])
 {
 	size_t used = 0, i;
 	uint32_t v, proc;
@@ -194,7 +187,7 @@ sum_gauge(const struct stats *const *stats, size_t n, size_t gauge)
 size_t
 stats_text(const struct stats *const *stats, size_t n, char *out, size_t size)
 {
-	static struct sum sums[SUMS_MAX];
+	static struct sum sums[STATS_PROCS];
 	struct text t = { .at = out, .size = size };
 	size_t used = add_up(stats, n, sums), i;
 
@@ -236,7 +229,7 @@ percentile(const struct sum *s, unsigned int percent)
 void
 stats_log(const struct stats *const *stats, size_t n)
 {
-	static struct sum sums[SUMS_MAX];
+	static struct sum sums[STATS_PROCS];
 	size_t used = add_up(stats, n, sums), i;
 	const struct sum *s;
 
@@ -252,126 +245,4 @@ stats_log(const struct stats *const *stats, size_t n)
 	for (i = 0; i < STATS_GAUGES; i++)
 		log_info("statistics: %s: %llu", gauges[i].name,
 		    (unsigned long long)sum_gauge(stats, n, i));
-}
-
-/* Returns the text of the running nfsd, NUL-terminated, or NULL and errno. */
-static char *
-fetch(const char *path)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	struct pollfd p = { .events = POLLIN };
-	size_t len = 0;
-	ssize_t n = -1;
-	char *text;
-
-	if (strlcpy(at.sun_path, path, sizeof(at.sun_path)) >=
-	    sizeof(at.sun_path)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	text = malloc(STATS_TEXT_MAX + 1);
-	p.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (text != NULL && p.fd != -1 &&
-	    connect(p.fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
-		while (len < STATS_TEXT_MAX &&
-		    poll(&p, 1, STATS_WAIT_MS) == 1 &&
-		    (n = read(p.fd, text + len, STATS_TEXT_MAX - len)) > 0)
-			len += (size_t)n;
-	if (p.fd != -1)
-		close(p.fd);
-	if (text != NULL)
-		text[len] = '\0';
-	if (len > 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
-/*
- * Returns the row for the labels {version="3",procedure="READ"} of a line, or
- * NULL.
- */
-static struct sum *
-row_of(struct sum *rows, size_t *n, const char *labels)
-{
-	char name[16];
-	unsigned int version;
-	size_t i;
-
-	if (sscanf(labels, "{version=\"%u\",procedure=\"%15[A-Z]\"", &version,
-		name) != 2)
-		return NULL;
-	for (i = 0; i < *n; i++)
-		if (rows[i].version == version &&
-		    strcmp(rows[i].name, name) == 0)
-			return &rows[i];
-	if (*n == SUMS_MAX)
-		return NULL;
-	rows[i].version = version;
-	rows[i].name = strdup(name);
-	if (rows[i].name == NULL)
-		return NULL;
-	return &rows[(*n)++];
-}
-
-/* Adds the value of a line to its row, or prints the line if it has none. */
-static void
-read_line(struct sum *rows, size_t *n, const char *line)
-{
-	static const struct {
-		const char *name;
-		size_t offset;
-	} fields[] = {
-		{ "tern_nfsd_calls_total", offsetof(struct sum, calls) },
-		{ "tern_nfsd_errors_total", offsetof(struct sum, errors) },
-		{ "tern_nfsd_bytes_total", offsetof(struct sum, bytes) },
-	};
-	const char *number = strrchr(line, ' ');
-	struct sum *row;
-	uint64_t v;
-	size_t i, len;
-
-	for (i = 0; i < nitems(fields) && number != NULL; i++) {
-		len = strlen(fields[i].name);
-		if (strncmp(line, fields[i].name, len) != 0)
-			continue;
-		row = row_of(rows, n, line + len);
-		v = strtoull(number, NULL, 10);
-		if (row != NULL)
-			memcpy((char *)row + fields[i].offset, &v, sizeof(v));
-	}
-	if (strncmp(line, "tern_nfsd_latency_seconds_sum", 29) == 0 &&
-	    number != NULL && (row = row_of(rows, n, line + 29)) != NULL)
-		row->ns = (uint64_t)(strtod(number, NULL) * 1e9);
-	else if (line[0] != '#' && strchr(line, '{') == NULL)
-		printf("%s\n", line + strlen("tern_nfsd_"));
-}
-
-int
-stats_print(const char *path)
-{
-	static struct sum rows[SUMS_MAX];
-	char *text = fetch(path), *line, *next = text;
-	size_t n = 0, i;
-
-	if (text == NULL) {
-		log_warn("%s: no statistics (is nfsd running?)", path);
-		return 1;
-	}
-	while ((line = strsep(&next, "\n")) != NULL)
-		if (strncmp(line, "tern_nfsd_", 10) == 0)
-			read_line(rows, &n, line);
-	printf("\n%-4s %-12s %12s %10s %14s %10s\n", "nfs", "procedure",
-	    "calls", "errors", "bytes", "mean us");
-	for (i = 0; i < n; i++)
-		printf("%-4u %-12s %12llu %10llu %14llu %10.1f\n",
-		    rows[i].version, rows[i].name,
-		    (unsigned long long)rows[i].calls,
-		    (unsigned long long)rows[i].errors,
-		    (unsigned long long)rows[i].bytes,
-		    rows[i].calls == 0 ?
-			0 :
-			(double)rows[i].ns / 1000.0 / (double)rows[i].calls);
-	free(text);
-	return 0;
 }

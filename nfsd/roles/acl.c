@@ -16,7 +16,7 @@
 #include "nfsd/roles/acl.h"
 
 #define ACL_NAME "system.posix_acl_access"
-#define ACL_MAX	 4096 /* bytes; a longer ACL grants nothing */
+#define ACL_MAX	 8196 /* bytes: 1,024 entries; a longer ACL grants nothing */
 
 static bool
 in_group(const struct cred *cred, uint32_t gid)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "exports/exports.h"
+#include "exports/client.h"
 #include "nfsd/roles/cred.h"
 
 #define NOBODY UINT32_MAX /* (uid_t)-1: no user; must not become one */
@@ -54,9 +54,10 @@ void
 cred_squash(struct cred *cred, const struct rpc_cred *from,
     const struct export_options *options)
 {
-	uint32_t i, gid, n = from->ngids;
+	uint32_t i, n = from->ngids;
 
-	memset(cred, 0, sizeof(*cred));
+	cred->ngids = 0;
+	cred->managed = false;
 	cred->uid = options->anonuid;
 	cred->gid = options->anongid;
 	if (from->flavor != AUTH_SYS || options->all_squash ||
@@ -64,18 +65,46 @@ cred_squash(struct cred *cred, const struct rpc_cred *from,
 		return;
 	if (n > RPC_GROUPS_MAX)
 		n = RPC_GROUPS_MAX;
-	if (from->uid != 0 || options->no_root_squash)
-		cred->uid = from->uid;
-	if (from->gid != 0 || options->no_root_squash)
-		cred->gid = from->gid;
-	for (i = 0; i < n; i++) {
-		gid = from->gids[i];
-		if (gid == NOBODY)
-			continue;
-		if (gid == 0 && !options->no_root_squash)
-			gid = options->anongid;
-		add_group(cred, gid);
+	cred->uid = exports_uid(options, from->uid);
+	cred->gid = exports_gid(options, from->gid);
+	for (i = 0; i < n; i++)
+		if (from->gids[i] != NOBODY)
+			add_group(cred, exports_gid(options, from->gids[i]));
+}
+
+static bool
+is_member(const struct groups *g, uint32_t gid)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->gids[i] == gid)
+			return true;
+	return false;
+}
+
+void
+cred_manage(struct cred *cred, const struct export_options *options,
+    const struct groups *g)
+{
+	cred->managed = g != NULL;
+	cred->ngids = 0;
+	if (g == NULL) {
+		cred->gid = options->anongid;
+		return;
 	}
+	if (!is_member(g, cred->gid))
+		cred->gid = is_member(g, g->gid) ? g->gid : options->anongid;
+	cred->ngids = g->n;
+	memmove(cred->gids, g->gids, g->n * sizeof(cred->gids[0]));
+}
+
+void
+cred_copy(struct cred *to, const struct cred *from)
+{
+	memcpy(to, from,
+	    offsetof(struct cred, gids) + from->ngids * sizeof(to->gids[0]));
+	to->managed = from->managed;
 }
 
 bool
@@ -98,12 +127,8 @@ cred_key(const struct cred *cred)
 static int
 set_groups(const struct cred *cred)
 {
-	gid_t list[RPC_GROUPS_MAX];
-	uint32_t i;
-
-	for (i = 0; i < cred->ngids; i++)
-		list[i] = cred->gids[i];
-	return (int)syscall(SYS_setgroups, (long)cred->ngids, list);
+	_Static_assert(sizeof(gid_t) == sizeof(cred->gids[0]), "one type");
+	return (int)syscall(SYS_setgroups, (long)cred->ngids, cred->gids);
 }
 
 /*
@@ -158,7 +183,7 @@ cred_switch(struct cred_acting *acting, const struct cred *cred)
 	if ((full || cred->uid != now->uid) &&
 	    set_id(SYS_setfsuid, cred->uid) == -1)
 		return -1;
-	acting->now = *cred;
+	cred_copy(&acting->now, cred);
 	acting->known = true;
 	return 0;
 }

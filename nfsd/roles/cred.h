@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nfsd/groups.h"
 #include "nfsd/mode.h"
 #include "rpc/rpc.h"
 
@@ -26,7 +27,8 @@ struct export_options;
 struct cred {
 	uint32_t uid, gid;
 	uint32_t ngids;
-	uint32_t gids[RPC_GROUPS_MAX];
+	uint32_t gids[GROUPS_MAX];
+	bool managed; /* the groups are those of nfsd/groups.h */
 };
 
 /* The identity that a thread acts as. Zero: not known. */
@@ -48,6 +50,15 @@ void cred_init(struct cred_acting *, enum nfsd_mode);
 /* Sets the caller that a credential becomes under these options. */
 void cred_squash(struct cred *, const struct rpc_cred *,
     const struct export_options *);
+/*
+ * Replaces the groups of a squashed caller by those of the user here; NULL: it
+ * has none. The group of the call stays the primary one if the user is in it.
+ * The list may be that of the caller itself.
+ */
+void cred_manage(struct cred *, const struct export_options *,
+    const struct groups *);
+/* Copies the groups that there are, not the room for more. */
+void cred_copy(struct cred *, const struct cred *);
 bool cred_equal(const struct cred *, const struct cred *);
 /*
  * Makes the calling thread act as cred. Returns 0, or -1: the identity of the

@@ -4,10 +4,7 @@
  * path outside of them.
  * Runs in: nfsd worker, nfsd broker.
  */
-#include <sys/stat.h>
-#include <sys/statfs.h>
-
-#include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,64 +25,40 @@ fsid_of(const struct export *conf)
 	return conf->has_fsid ? conf->fsid : ours | conf->id;
 }
 
-/*
- * Fills the facts of the root and its filesystem. A root that cannot be
- * examined counts as missing.
- */
 static void
-look_at_root(struct served_export *e, enum served_probe probe)
+fill(struct served_export *e, const struct export *conf,
+    const struct fh_root *root)
 {
-	struct statfs sf;
-	unsigned int traits;
-	struct stat st;
-	struct statx sx;
+	unsigned int traits = fstype_find(root->fs.magic)->traits;
+	size_t i;
 
+	e->conf = conf;
+	e->path = conf->path;
+	e->id = conf->id;
+	e->fsid = fsid_of(conf);
+	e->crossmnt = exports_crossmnt(conf);
+	for (i = 0; i < conf->nclients; i++) {
+		e->writable = e->writable || conf->clients[i].options.rw;
+		e->unjudged_locks =
+		    e->unjudged_locks || conf->clients[i].options.no_auth_nlm;
+	}
+	e->root = root->fd;
 	if (e->root == -1)
 		return;
-	if (fstat(e->root, &st) == -1 || !S_ISDIR(st.st_mode) ||
-	    fstatfs(e->root, &sf) == -1 ||
-	    (probe != SERVED_NO_PROBE &&
-		fh_fs_probe(&e->fs, e->root, probe == SERVED_KERNEL) == -1)) {
-		close(e->root);
-		e->root = -1;
-		return;
-	}
-	e->dev = st.st_dev;
-	e->ino = st.st_ino;
-	e->mount_id = fh_fs_mount(e->root);
-	e->own_mount = statx(e->root, "", AT_EMPTY_PATH, 0, &sx) == 0 &&
-	    (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-	if (probe != SERVED_NO_PROBE)
-		e->mount =
-		    openat(e->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	e->fs.magic = (uint32_t)sf.f_type;
-	traits = fstype_find(e->fs.magic)->traits;
+	e->fs = root->fs;
+	e->dev = root->dev;
+	e->ino = root->ino;
+	e->mount_id = root->mount_id;
+	e->own_mount = root->own_mount;
+	memcpy(e->plain, root->plain, sizeof(e->plain));
 	e->local_metadata = (traits & FSTYPE_LOCAL_METADATA) != 0;
 	e->ino_btime_unique = (traits & FSTYPE_INO_BTIME_UNIQUE) != 0;
 	e->ino_ambiguous = (traits & FSTYPE_INO_AMBIGUOUS) != 0;
 	e->names_atomic = (traits & FSTYPE_NAMES_ATOMIC) != 0;
 }
 
-static void
-fill(struct served_export *e, const struct export *conf, int root,
-    enum served_probe probe)
-{
-	size_t i;
-
-	e->conf = conf;
-	e->path = conf->path;
-	e->id = conf->id;
-	e->root = root;
-	e->mount = -1;
-	e->fsid = fsid_of(conf);
-	e->crossmnt = exports_crossmnt(conf);
-	for (i = 0; i < conf->nclients; i++)
-		e->writable = e->writable || conf->clients[i].options.rw;
-	look_at_root(e, probe);
-}
-
-static struct served_export *
-find_id(const struct served_exports *x, uint16_t id)
+struct served_export *
+served_listed(const struct served_exports *x, uint16_t id)
 {
 	const struct export *conf = exports_find_id(x->conf, id);
 	size_t i;
@@ -100,18 +73,18 @@ find_id(const struct served_exports *x, uint16_t id)
 
 /* Adds a submount. If there is no memory, clients cannot enter it. */
 static void
-add_submount(struct served_exports *x, const struct submount *sub,
-    enum served_probe probe)
+add_submount(struct served_exports *x, const struct submount *sub)
 {
 	struct served_export *e = &x->list[x->n], *outer = &x->list[sub->index];
 	char *path = strdup(sub->path);
 
 	if (path == NULL) {
-		close(sub->root);
+		close(sub->root.fd);
 		return;
 	}
-	fill(e, outer->conf, sub->root, probe);
+	fill(e, outer->conf, &sub->root);
 	e->outer = outer;
+	outer->slow_inside = outer->slow_inside || !e->local_metadata;
 	e->own_path = path;
 	e->path = path;
 	e->id = sub->id;
@@ -128,8 +101,6 @@ served_clear(struct served_exports *x)
 	for (i = 0; i < x->n; i++) {
 		if (x->list[i].root != -1)
 			close(x->list[i].root);
-		if (x->list[i].mount != -1)
-			close(x->list[i].mount);
 		free(x->list[i].inner);
 		free(x->list[i].file_text);
 		free(x->list[i].own_path);
@@ -150,8 +121,12 @@ find_inner(struct served_exports *x, struct served_export *e)
 		return true;
 	e->inner = calloc(n, sizeof(*e->inner));
 	for (i = 0; e->inner != NULL && i < x->conf->n; i++)
-		if (exports_is_below(x->list[i].path, e->path))
+		if (exports_is_below(x->list[i].path, e->path)) {
 			e->inner[e->ninner++] = &x->list[i];
+			e->slow_inside = e->slow_inside ||
+			    (x->list[i].root != -1 &&
+				!x->list[i].local_metadata);
+		}
 	if (exports_file_text(x->conf, e->path, text))
 		e->file_text = strdup(text);
 	return e->inner != NULL && e->file_text != NULL;
@@ -164,8 +139,6 @@ served_disown(struct served_exports *x)
 	size_t i;
 
 	for (i = 0; i < x->n; i++) {
-		if (x->list[i].mount != -1)
-			close(x->list[i].mount);
 		free(x->list[i].inner);
 		free(x->list[i].file_text);
 		free(x->list[i].own_path);
@@ -175,8 +148,8 @@ served_disown(struct served_exports *x)
 }
 
 struct served_exports *
-served_new(struct exports *conf, const int *roots, const struct submount *subs,
-    size_t nsubs, enum served_probe probe)
+served_new(struct exports *conf, const struct fh_root *roots,
+    const struct submount *subs, size_t nsubs)
 {
 	struct served_exports *x = active_list_new(conf, served_clear);
 	size_t i;
@@ -190,9 +163,9 @@ served_new(struct exports *conf, const int *roots, const struct submount *subs,
 	}
 	x->n = conf->n;
 	for (i = 0; i < conf->n; i++)
-		fill(&x->list[i], &conf->list[i], roots[i], probe);
+		fill(&x->list[i], &conf->list[i], &roots[i]);
 	for (i = 0; i < nsubs; i++)
-		add_submount(x, &subs[i], probe);
+		add_submount(x, &subs[i]);
 	for (i = 0; i < x->n; i++) {
 		if (!find_inner(x, &x->list[i])) {
 			served_disown(x);
@@ -205,9 +178,12 @@ served_new(struct exports *conf, const int *roots, const struct submount *subs,
 struct served_export *
 served_find(const struct served_exports *x, uint16_t id)
 {
-	struct served_export *e = find_id(x, id);
+	struct served_export *e = served_listed(x, id);
 
-	return e == NULL || e->root == -1 ? NULL : e;
+	if (e != NULL && e->root != -1)
+		return e;
+	errno = e == NULL ? ESTALE : EAGAIN;
+	return NULL;
 }
 
 bool
@@ -252,9 +228,11 @@ served_find_root(const struct served_exports *x, uint64_t mount_id, dev_t dev,
 
 /* Can a caller of the client have this id without being squashed? */
 static bool
-brings(const struct export_options *o, uint32_t number)
+brings(const struct export_options *o, const struct id_map *map,
+    uint32_t number)
 {
-	return !o->all_squash && (number != 0 || o->no_root_squash);
+	return !o->all_squash && (number != 0 || o->no_root_squash) &&
+	    id_map_yields(map, number);
 }
 
 bool
@@ -265,7 +243,7 @@ served_allows_user(const struct served_export *e, uint32_t uid)
 
 	for (i = 0; i < e->conf->nclients; i++) {
 		o = &e->conf->clients[i].options;
-		if (uid == o->anonuid || brings(o, uid))
+		if (uid == o->anonuid || brings(o, &o->uids, uid))
 			return true;
 	}
 	return false;
@@ -279,7 +257,7 @@ served_allows_group(const struct served_export *e, uint32_t gid)
 
 	for (i = 0; i < e->conf->nclients; i++) {
 		o = &e->conf->clients[i].options;
-		if (gid == o->anongid || brings(o, gid))
+		if (gid == o->anongid || brings(o, &o->gids, gid))
 			return true;
 	}
 	return false;

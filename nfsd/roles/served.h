@@ -31,8 +31,8 @@ struct served_export {
 	const char *path; /* the tags of its handles cover it */
 	char *file_text; /* and those of its files this; NULL: path */
 	uint16_t id;
-	int root; /* O_PATH; -1: missing */
-	int mount; /* broker: not O_PATH, to open handles by */
+	int root; /* not O_PATH, to open handles by; -1: absent */
+	struct fh_plain plain[2]; /* handle of the root: bytes, UTF-16 */
 	uint64_t mount_id; /* 0: not known */
 	bool own_mount; /* the root is the root of a mount */
 	dev_t dev; /* of the root */
@@ -41,42 +41,31 @@ struct served_export {
 	struct fh_fs fs;
 	/* Traits of the filesystem: handle/fstype.h. */
 	bool local_metadata;
+	bool slow_inside; /* not so of a filesystem mounted inside */
 	bool ino_btime_unique;
 	bool ino_ambiguous;
 	bool names_atomic;
 	bool crossmnt; /* some client may enter submounts */
 	bool writable; /* some client may write */
+	bool unjudged_locks; /* some client has no_auth_nlm */
 	_Atomic uint64_t slow_until; /* slow export until this clock_ns() */
-	_Atomic uint64_t slow_for; /* how long it was slow the last time */
 	/* Of the broker, see broker/tables.c; NULL: none yet. */
 	struct inode_table *_Atomic table;
 };
 
 /*
- * How the files of an export are identified. Only the broker finds it out,
- * since a worker may not open handles.
- */
-enum served_probe {
-	SERVED_NO_PROBE,
-	SERVED_KERNEL, /* by the kernel's handles, where they serve */
-	/*
-	 * Never by those: the exports are no mounts of their own, so the kernel
-	 * does not say whether a directory lies inside.
-	 */
-	SERVED_WALKED
-};
-
-/*
  * Makes an export list. Takes over conf and the descriptors in roots (one per
- * export, -1: missing) and subs. Returns NULL if there is no memory; then the
+ * export, -1: absent) and subs. Asks no filesystem: one that hangs stops nothing. Returns NULL if there is no memory; then the
  * arguments still belong to the caller.
  */
-struct served_exports *served_new(struct exports *conf, const int *roots,
-    const struct submount *subs, size_t nsubs, enum served_probe);
+struct served_exports *served_new(struct exports *conf,
+    const struct fh_root *roots, const struct submount *subs, size_t nsubs);
 /* Closes and frees the members of a list. Called after its last use. */
 void served_clear(struct served_exports *);
 
-/* Returns NULL if there is no such export or its root is missing. */
+/* Returns NULL if there is no such export. It may be absent: root -1. */
+struct served_export *served_listed(const struct served_exports *, uint16_t id);
+/* NULL with errno, ESTALE: there is no such export, EAGAIN: it is absent. */
 struct served_export *served_find(const struct served_exports *, uint16_t id);
 /*
  * Is the worker's tag of a handle right? Fills plain, and the text that its tags

@@ -44,7 +44,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_recvmsg,    false, "connections from the worker, files from the parent" },
 	{ SYS_sendmsg,    false, "verdicts" },
 	{ SYS_sendto,     false, "to clients and the worker" },
-	{ SYS_setsockopt, true,  "kernel TLS: the keys of a connection" },
+	{ SYS_setsockopt, true,  "kernel TLS: the keys of a connection; room in the relay" },
 	{ SYS_shutdown,   true,  "a client that sends no more" },
 	{ SYS_socketpair, true,  "the relay between a client and the worker" },
 #ifdef SYS_time
@@ -56,6 +56,7 @@ static const struct sandbox_choice choices[] = {
 	{ SYS_setsockopt, {{ 1, 0, IPPROTO_TCP }, { 2, 0, TCP_ULP }}, "kernel TLS" },
 	{ SYS_setsockopt, {{ 1, 0, SOL_TLS }, { 2, 0, TLS_RX }}, "its keys" },
 	{ SYS_setsockopt, {{ 1, 0, SOL_TLS }, { 2, 0, TLS_TX }}, "its keys" },
+	{ SYS_setsockopt, {{ 1, 0, SOL_SOCKET }, { 2, 0, SO_SNDBUF }}, "room in the relay" },
 	{ SYS_socketpair, {{ 0, 0, AF_UNIX }, { 1, 0, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC }}, "no other sockets" },
 };
 
@@ -142,37 +143,6 @@ on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 	exit(0);
 }
 
-static void
-on_begin(void *arg, struct ipc_message *m)
-{
-	struct tls_role *t = arg;
-	struct tls_connection in;
-
-	memcpy(&in, m->data, sizeof(in));
-	tls_server_begin(t->server, in.id, m->fds[0]);
-	m->fds[0] = -1;
-}
-
-static void
-on_ended(void *arg, struct ipc_message *m)
-{
-	struct tls_role *t = arg;
-	struct tls_connection in;
-
-	memcpy(&in, m->data, sizeof(in));
-	tls_server_ended(t->server, in.id);
-}
-
-/* clang-format off */
-static const struct ipc_row worker_rows[TLS_MESSAGES] = {
-	[TLS_BEGIN] = { "begin", sizeof(struct tls_connection), sizeof(struct tls_connection), 1, 1, on_begin },
-	[TLS_ENDED] = { "ended", sizeof(struct tls_connection), sizeof(struct tls_connection), 0, 0, on_ended },
-};
-/* clang-format on */
-
-static const struct ipc_table worker_table = { worker_rows,
-	nitems(worker_rows) };
-
 /*
  * A worker that ends loses all its connections. After any other error, such as a
  * descriptor that could not be received, the role ends too: the parent starts
@@ -183,7 +153,7 @@ on_worker(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct tls_role *t = arg;
 	const char *why = NULL;
-	int r = ipc_serve((int)fd, &worker_table, t, &why);
+	int r = ipc_serve((int)fd, &tls_server_messages, t->server, &why);
 
 	if (r == 1 || (r == -1 && errno == EAGAIN))
 		return;

@@ -3,7 +3,8 @@
  * Moves bytes between client and worker. All sessions share the buffers. A
  * session owns memory only for bytes that one side has not taken yet, and then
  * reads no more for that side. Bytes that OpenSSL has read but not returned
- * raise no event, so a session is run until nothing moves.
+ * raise no event, so what has arrived is decrypted to its end. A read that
+ * returns less than it could tells that nothing is left, without another call.
  * Runs in: nfsd tls.
  */
 #include <sys/socket.h>
@@ -117,11 +118,12 @@ bio_read(BIO *bio, char *data, int len)
 	if (len <= 0 || s->updates > UPDATES_MAX ||
 	    (s->state == TLS_SHAKING && s->shaken > SHAKE_MAX))
 		return -1;
-	if (s->state != TLS_SHAKING && *budget == 0) {
+	if (s->state != TLS_SHAKING && (*budget == 0 || s->drained)) {
 		BIO_set_retry_read(bio);
 		return -1;
 	}
 	n = recv(s->net, data, (size_t)len, MSG_DONTWAIT);
+	s->drained = n < len;
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
 	if (n > 0) {
@@ -173,16 +175,17 @@ portion(const struct tls_server *server)
 }
 
 /*
- * Decrypts what the client has sent, and gives it to the worker. Sets *moved if
- * there was anything. Returns false if the session must end.
+ * Decrypts what the client has sent, and gives it to the worker. Sets s->in if
+ * there may be more. Returns false if the session must end.
  */
 static bool
-run_in(struct tls_session *s, bool *moved)
+run_in(struct tls_session *s)
 {
 	struct tls_server *server = s->server;
 	size_t len = 0, room = portion(server);
 	int n = 1, error = SSL_ERROR_NONE;
 
+	s->in = false;
 	if (!bytes_send(s, &s->plain, s->pair))
 		return false;
 	if (s->plain.buf != NULL || s->half_closed)
@@ -195,15 +198,12 @@ run_in(struct tls_session *s, bool *moved)
 		else
 			error = SSL_get_error(s->ssl, n);
 	}
-	*moved = *moved || len > 0;
+	s->in = len == room || server->budget == 0;
 	if (!tls_relay_flush(s) ||
 	    (len > 0 &&
 		!send_or_keep(s, &s->plain, s->pair, server->plain, len)))
 		return false;
-	if (error == SSL_ERROR_ZERO_RETURN) {
-		s->half_closed = true;
-		*moved = true;
-	}
+	s->half_closed = error == SSL_ERROR_ZERO_RETURN;
 	return error == SSL_ERROR_NONE || error == SSL_ERROR_WANT_READ ||
 	    error == SSL_ERROR_ZERO_RETURN;
 }
@@ -216,18 +216,20 @@ pass_half_close(struct tls_session *s)
 		(void)shutdown(s->pair, SHUT_WR);
 }
 
-/* Encrypts what the worker has written, and sends it to the client. */
+/* The same for what the worker has written; sets s->out. */
 static bool
-run_out(struct tls_session *s, bool *moved)
+run_out(struct tls_session *s)
 {
 	struct tls_server *server = s->server;
+	size_t room = portion(server);
 	ssize_t n;
 
+	s->out = false;
 	if (!bytes_send(s, &s->wire, s->net))
 		return false;
 	if (s->wire.buf != NULL)
 		return true;
-	n = recv(s->pair, server->plain, portion(server), MSG_DONTWAIT);
+	n = recv(s->pair, server->plain, room, MSG_DONTWAIT);
 	if (n == -1)
 		return errno == EAGAIN || errno == EINTR;
 	ERR_clear_error();
@@ -236,7 +238,7 @@ run_out(struct tls_session *s, bool *moved)
 		(void)SSL_shutdown(s->ssl);
 		return tls_relay_flush(s);
 	}
-	*moved = true;
+	s->out = (size_t)n == room;
 	/* The collecting buffer takes all of it: a short write is an error. */
 	for (size_t at = 0; at < (size_t)n;) {
 		int w = SSL_write(s->ssl, server->plain + at,
@@ -280,23 +282,22 @@ run_closing(struct tls_session *s)
 bool
 tls_relay_run(struct tls_session *s)
 {
-	bool moved = true;
 	int turn;
 
 	s->server->budget = READ_MAX;
 	s->updates = 0;
-	for (turn = 0; turn < TURNS && moved && s->state == TLS_RELAYED;
-	     turn++) {
-		moved = false;
-		if (!run_in(s, &moved) || !run_out(s, &moved))
+	s->drained = false;
+	for (turn = 0;
+	     turn < TURNS && (s->in || s->out) && s->state == TLS_RELAYED;
+	     turn++)
+		if ((s->in && !run_in(s)) || (s->out && !run_out(s)))
 			return false;
-	}
 	if (s->state == TLS_CLOSING)
 		return run_closing(s);
 	pass_half_close(s);
 	/* Other sessions first; then it goes on without an event. */
-	if (moved || s->server->budget == 0)
-		event_active(&s->net_in, EV_READ, 1);
+	if (s->in || s->out)
+		event_active(&s->net_in, 0, 1);
 	return want(&s->net_in, s->plain.buf == NULL && !s->half_closed) &&
 	    want(&s->pair_out, s->plain.buf != NULL) &&
 	    want(&s->pair_in, s->wire.buf == NULL) &&

@@ -14,12 +14,12 @@
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 
-#include "base/ipc.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "nfsd/tls/certificate.h"
 #include "nfsd/tls/session.h"
 
+#define PAIR_ROOM (512 * 1024) /* bytes between role and worker */
 #define DRAIN_MAX (256 * 1024) /* bytes read away before a refused one closes */
 
 static void
@@ -120,11 +120,15 @@ session_explain(struct tls_session *s, int error)
 		session_fail(s, TLS_BAD_PROTOCOL, tls_error("no TLS"));
 }
 
+/* Only the direction that can move is run. what is 0 if it goes on. */
 static void
-relay_on_event(evutil_socket_t fd UNUSED, short what, void *arg)
+relay_on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct tls_session *s = arg;
+	short in = (int)fd == s->net ? EV_READ : EV_WRITE;
 
+	s->in = s->in || (what & in) != 0;
+	s->out = s->out || (what & (EV_READ | EV_WRITE) & ~in) != 0;
 	if ((what & EV_TIMEOUT) != 0 || !tls_relay_run(s))
 		session_free(s);
 }
@@ -136,10 +140,14 @@ watch(struct tls_session *s, struct event *ev, int fd, short what,
 	(void)event_assign(ev, s->server->base, fd, what | EV_PERSIST, run, s);
 }
 
-/* The worker gets one end of a socket pair, and the session relays. */
+/*
+ * The worker gets one end of a socket pair, and the session relays. What
+ * its room does not take of a reply, the worker must keep and copy.
+ */
 static void
 begin_relay(struct tls_session *s)
 {
+	const int most = PAIR_ROOM;
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
@@ -147,6 +155,8 @@ begin_relay(struct tls_session *s)
 		session_fail(s, TLS_BAD_HERE, "no socket pair");
 		return;
 	}
+	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
+	(void)setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
 	(void)event_del(&s->net_in);
 	(void)event_del(&s->net_out);
 	s->state = TLS_RELAYED;
@@ -157,6 +167,7 @@ begin_relay(struct tls_session *s)
 	watch(s, &s->pair_out, s->pair, EV_WRITE, relay_on_event);
 	send_verdict(s, TLS_DONE, "", pair[1]);
 	close(pair[1]);
+	s->in = true; /* OpenSSL may have read more than the handshake */
 	if (!tls_relay_run(s))
 		session_free(s);
 }
@@ -295,8 +306,9 @@ session_prepare(struct tls_session *s)
 	return !s->server->kernel || s->secrets != NULL;
 }
 
-void
-tls_server_begin(struct tls_server *server, uint64_t id, int fd)
+/* Begins a handshake. Takes over fd. */
+static void
+session_begin(struct tls_server *server, uint64_t id, int fd)
 {
 	struct tls_session *s = calloc(1, sizeof(*s));
 
@@ -318,15 +330,38 @@ tls_server_begin(struct tls_server *server, uint64_t id, int fd)
 		session_fail(s, TLS_BAD_HERE, "out of memory");
 }
 
-void
-tls_server_ended(struct tls_server *server, uint64_t id)
+static void
+on_begin(void *arg, struct ipc_message *m)
 {
-	struct tls_session *s = session_find(server, id);
+	struct tls_connection in;
 
+	memcpy(&in, m->data, sizeof(in));
+	session_begin(arg, in.id, m->fds[0]);
+	m->fds[0] = -1;
+}
+
+/* The worker has closed this connection. */
+static void
+on_ended(void *arg, struct ipc_message *m)
+{
+	struct tls_connection in;
+	struct tls_session *s;
+
+	memcpy(&in, m->data, sizeof(in));
+	s = session_find(arg, in.id);
 	/* A relayed one ends when its socket pair does, after its last bytes. */
 	if (s != NULL && (s->state == TLS_SHAKING || s->state == TLS_IN_KERNEL))
 		session_free(s);
 }
+
+/* clang-format off */
+static const struct ipc_row rows[TLS_MESSAGES] = {
+	[TLS_BEGIN] = { "begin", sizeof(struct tls_connection), sizeof(struct tls_connection), 1, 1, on_begin },
+	[TLS_ENDED] = { "ended", sizeof(struct tls_connection), sizeof(struct tls_connection), 0, 0, on_ended },
+};
+/* clang-format on */
+
+const struct ipc_table tls_server_messages = { rows, nitems(rows) };
 
 void
 tls_server_connect(struct tls_server *server, int channel)

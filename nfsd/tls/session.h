@@ -18,6 +18,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
+#include "base/ipc.h"
 #include "nfsd/tls/context.h"
 #include "nfsd/tls/kernel.h"
 #include "nfsd/tls/proto.h"
@@ -49,6 +50,8 @@ struct tls_session {
 	int net, pair; /* to the client, to the worker; -1: none */
 	SSL *ssl;
 	struct event net_in, net_out, pair_in, pair_out;
+	bool in, out; /* bytes of the client, of the worker can be moved */
+	bool drained; /* the client has sent no more, in this run */
 	struct tls_bytes wire; /* for the client, encrypted */
 	struct tls_bytes plain; /* for the worker */
 	size_t shaken; /* bytes of the handshake that were read */
@@ -86,10 +89,8 @@ struct tls_server *tls_server_new(struct event_base *, bool kernel);
 void tls_server_use(struct tls_server *, struct tls_context *);
 /* Takes over the channel to a new worker and ends all connections of the old. */
 void tls_server_connect(struct tls_server *, int channel);
-/* Begins a handshake. Takes over fd. */
-void tls_server_begin(struct tls_server *, uint64_t id, int fd);
-/* The worker has closed this connection. */
-void tls_server_ended(struct tls_server *, uint64_t id);
+/* What a worker says; the argument is the server. Any worker may be compromised. */
+extern const struct ipc_table tls_server_messages;
 
 /* relay.c: makes the BIO of all sessions. NULL without memory. */
 BIO_METHOD *tls_relay_bio(void);

@@ -17,9 +17,11 @@
 #include <time.h>
 
 #include "handle/fhandle.h"
+#include "nfsd/wire/acl.h"
 #include "nfsd/wire/nfs.h"
 #include "rpc/rpc.h"
 
+struct audit;
 struct export_options;
 struct ops_scratch;
 struct door_thread;
@@ -84,6 +86,13 @@ struct nfs_access {
 	uint32_t wanted;
 };
 
+/* Which ACLs a call is about: NFSACL_*. */
+struct nfs_acl_call {
+	struct fh object;
+	uint32_t mask;
+	struct slice access, dflt; /* SETACL: entries; see nfsacl_unpack() */
+};
+
 struct call_args {
 	union {
 		struct fh object; /* GETATTR READLINK FSSTAT FSINFO PATHCONF */
@@ -97,6 +106,7 @@ struct call_args {
 		struct nfs_link link;
 		struct nfs_readdir readdir;
 		struct nfs_commit commit;
+		struct nfs_acl_call acl;
 	};
 };
 
@@ -146,6 +156,11 @@ struct nfs_pathconf {
 	bool no_trunc, chown_restricted, case_insensitive, case_preserving;
 };
 
+struct nfs_acls {
+	uint32_t mask; /* as the client asked */
+	const struct nfs_acl *access, *dflt; /* in the scratch memory */
+};
+
 struct call_res {
 	enum nfsstat status;
 	/* The object of the call, found or made; for LINK the file. */
@@ -163,6 +178,7 @@ struct call_res {
 		struct nfs_fsinfo fsinfo;
 		struct nfs_pathconf pathconf;
 		uint32_t access;
+		struct nfs_acls acls;
 	};
 };
 
@@ -175,6 +191,9 @@ struct call_ctx {
 	/* Set by door_open(): options of the export, caller after squashing. */
 	const struct export_options *options;
 	uint32_t uid, gid;
+	uint16_t export_id; /* of the last handle, once it is listed; else 0 */
+	struct audit *audit; /* of the worker */
+	bool audited; /* an export of the call has the option */
 	/* The object was made: an error afterwards does not undo that. */
 	bool changed;
 	bool refused; /* an export was refused, and the log knows why */

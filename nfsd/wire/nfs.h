@@ -151,6 +151,7 @@ struct nfs_limits {
 	size_t dir_head; /* counted: before and after the entries */
 	size_t dir_entry; /* one entry without its padded name */
 	size_t dir_plus; /* attributes and handle of one entry */
+	bool jukebox; /* there is a status that says "try again later" */
 };
 extern const struct nfs_limits nfs2_limits;
 extern const struct nfs_limits nfs3_limits;
@@ -228,7 +229,11 @@ bool nfs_name_is_dots(const struct nfs_name *);
 uint32_t nfs_seconds(const struct timespec *);
 /* Returns the status for an errno; NFSERR_IO for an unknown one. */
 enum nfsstat nfs_status(int error);
+/* Returns the name of a status, as in RFC 1813 without its prefix. */
+const char *nfs_status_name(enum nfsstat);
 /* Returns the version 2 code for any status: always one of RFC 1094. */
 enum nfsstat nfs2_status(enum nfsstat);
+/* Does the error say that what is behind a filesystem is sick or gone? */
+bool nfs_is_sick(int error);
 
 #endif

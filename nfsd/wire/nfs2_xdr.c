@@ -305,12 +305,20 @@ nfs2_put_status(struct xdr_out *x, const struct call_res *res)
 	(void)put_status(x, res->status);
 }
 
+bool
+nfs2_put_object(struct xdr_out *x, const struct call_res *res)
+{
+	if (!put_status(x, attr_status(res, &res->post)))
+		return false;
+	put_attr(x, &res->post.attr);
+	return true;
+}
+
 /* attrstat: RFC 1094, 2.2.2. */
 void
 nfs2_put_getattr(struct xdr_out *x, const struct call_res *res)
 {
-	if (put_status(x, attr_status(res, &res->post)))
-		put_attr(x, &res->post.attr);
+	(void)nfs2_put_object(x, res);
 }
 
 void

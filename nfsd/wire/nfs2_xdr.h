@@ -25,6 +25,11 @@ void nfs2_get_rename(struct xdr_in *, struct call_args *);
 void nfs2_get_link(struct xdr_in *, struct call_args *);
 void nfs2_get_readdir(struct xdr_in *, struct call_args *);
 
+/*
+ * The status and, after a success, the attributes of the object, for codecs that
+ * add to them. Returns true if the results must follow.
+ */
+bool nfs2_put_object(struct xdr_out *, const struct call_res *);
 /* REMOVE, RENAME, LINK, SYMLINK, RMDIR: only the status. */
 void nfs2_put_status(struct xdr_out *, const struct call_res *);
 /* GETATTR: attributes of the object. */

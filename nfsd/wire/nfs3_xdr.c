@@ -20,6 +20,7 @@ const struct nfs_limits nfs3_limits = {
 	.dir_head = POST_SIZE + 8 + 4 + 4, /* verifier; end mark, eof */
 	.dir_entry = 4 + 8 + 4 + 8, /* mark, fileid, name length, cookie */
 	.dir_plus = POST_SIZE + 4 + 4 + FH_SIZE,
+	.jukebox = true,
 };
 
 /* nfs_fh3. A handle of wrong length becomes all zero; the door refuses that. */
@@ -320,6 +321,14 @@ put_post_fh(struct xdr_out *x, const struct fh *fh, bool has)
 		put_fh(x, fh);
 }
 
+bool
+nfs3_put_object(struct xdr_out *x, const struct call_res *res)
+{
+	put_status(x, res);
+	put_post(x, &res->post);
+	return res->status == NFS_OK;
+}
+
 /* GETATTR3res: RFC 1813, 3.3.1. */
 void
 nfs3_put_getattr(struct xdr_out *x, const struct call_res *res)
@@ -353,9 +362,7 @@ nfs3_put_lookup(struct xdr_out *x, const struct call_res *res)
 void
 nfs3_put_access(struct xdr_out *x, const struct call_res *res)
 {
-	put_status(x, res);
-	put_post(x, &res->post);
-	if (res->status == NFS_OK)
+	if (nfs3_put_object(x, res))
 		xdr_put_u32(x, res->access);
 }
 
@@ -363,9 +370,7 @@ nfs3_put_access(struct xdr_out *x, const struct call_res *res)
 void
 nfs3_put_readlink(struct xdr_out *x, const struct call_res *res)
 {
-	put_status(x, res);
-	put_post(x, &res->post);
-	if (res->status == NFS_OK)
+	if (nfs3_put_object(x, res))
 		xdr_put_opaque(x, res->data.data.data, res->data.data.len);
 }
 
@@ -375,9 +380,7 @@ nfs3_put_read(struct xdr_out *x, const struct call_res *res)
 {
 	const struct slice *data = &res->data.data;
 
-	put_status(x, res);
-	put_post(x, &res->post);
-	if (res->status != NFS_OK)
+	if (!nfs3_put_object(x, res))
 		return;
 	xdr_put_u32(x, (uint32_t)data->len);
 	xdr_put_bool(x, res->data.eof);

@@ -29,6 +29,11 @@ void nfs3_get_readdir(struct xdr_in *, struct call_args *);
 void nfs3_get_readdirplus(struct xdr_in *, struct call_args *);
 void nfs3_get_commit(struct xdr_in *, struct call_args *);
 
+/*
+ * The status and the attributes of the object, for codecs that add to them.
+ * Returns true if the results of a success must follow.
+ */
+bool nfs3_put_object(struct xdr_out *, const struct call_res *);
 void nfs3_put_getattr(struct xdr_out *, const struct call_res *);
 /* SETATTR, REMOVE, RMDIR: status and weak cache data. */
 void nfs3_put_wcc(struct xdr_out *, const struct call_res *);

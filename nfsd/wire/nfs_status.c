@@ -54,6 +54,14 @@ static const struct row errors[] = {
 	{ ENOKEY,	NFSERR_ACCES },
 };
 
+/*
+ * The engine behind the filesystem is sick or gone: FUSE without its process, or
+ * a network filesystem without its server. The client waits. EIO of a disk is not
+ * among them.
+ */
+static const int sick[] = { ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTDOWN,
+	EHOSTUNREACH, ECONNABORTED, ECONNRESET };
+
 /* Statuses that RFC 1094 lacks. All others have the same number there. */
 static const struct {
 	enum nfsstat status, v2;
@@ -72,7 +80,53 @@ static const struct {
 	{ NFSERR_JUKEBOX,	NFSERR_IO },
 	{ NFS_DEFERRED,		NFSERR_IO },
 };
+static const struct {
+	enum nfsstat status;
+	const char *name;
+} names[] = {
+	{ NFS_OK           ,	"OK" },
+	{ NFSERR_PERM      ,	"PERM" },
+	{ NFSERR_NOENT     ,	"NOENT" },
+	{ NFSERR_IO        ,	"IO" },
+	{ NFSERR_NXIO      ,	"NXIO" },
+	{ NFSERR_ACCES     ,	"ACCES" },
+	{ NFSERR_EXIST     ,	"EXIST" },
+	{ NFSERR_XDEV      ,	"XDEV" },
+	{ NFSERR_NODEV     ,	"NODEV" },
+	{ NFSERR_NOTDIR    ,	"NOTDIR" },
+	{ NFSERR_ISDIR     ,	"ISDIR" },
+	{ NFSERR_INVAL     ,	"INVAL" },
+	{ NFSERR_FBIG      ,	"FBIG" },
+	{ NFSERR_NOSPC     ,	"NOSPC" },
+	{ NFSERR_ROFS      ,	"ROFS" },
+	{ NFSERR_MLINK     ,	"MLINK" },
+	{ NFSERR_NAMETOOLONG,	"NAMETOOLONG" },
+	{ NFSERR_NOTEMPTY  ,	"NOTEMPTY" },
+	{ NFSERR_DQUOT     ,	"DQUOT" },
+	{ NFSERR_STALE     ,	"STALE" },
+	{ NFSERR_REMOTE    ,	"REMOTE" },
+	{ NFSERR_WFLUSH    ,	"WFLUSH" },
+	{ NFSERR_BADHANDLE ,	"BADHANDLE" },
+	{ NFSERR_NOT_SYNC  ,	"NOT_SYNC" },
+	{ NFSERR_BAD_COOKIE,	"BAD_COOKIE" },
+	{ NFSERR_NOTSUPP   ,	"NOTSUPP" },
+	{ NFSERR_TOOSMALL  ,	"TOOSMALL" },
+	{ NFSERR_SERVERFAULT,	"SERVERFAULT" },
+	{ NFSERR_BADTYPE   ,	"BADTYPE" },
+	{ NFSERR_JUKEBOX   ,	"JUKEBOX" },
+};
 /* clang-format on */
+
+bool
+nfs_is_sick(int error)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(sick); i++)
+		if (sick[i] == error)
+			return true;
+	return false;
+}
 
 enum nfsstat
 nfs_status(int error)
@@ -82,7 +136,18 @@ nfs_status(int error)
 	for (i = 0; i < nitems(errors); i++)
 		if (errors[i].error == error)
 			return errors[i].status;
-	return NFSERR_IO;
+	return nfs_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
+}
+
+const char *
+nfs_status_name(enum nfsstat status)
+{
+	size_t i;
+
+	for (i = 0; i < nitems(names); i++)
+		if (names[i].status == status)
+			return names[i].name;
+	return "?";
 }
 
 enum nfsstat

@@ -23,16 +23,20 @@
 #include "base/util.h"
 #include "confine/jail.h"
 #include "confine/sandbox.h"
+#include "nfsd/ops/audit.h"
 #include "nfsd/ops/ops.h"
+#include "nfsd/ops/subject.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
+#include "nfsd/worker/worker_check.h"
 #include "nfsd/worker/worker_tls.h"
+#include "nfsd/worker/worker_usage.h"
 #include "nfsd/worker/worker_policy.h"
 #include "process/listen.h"
 #include "process/role_exports.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
 
@@ -66,7 +70,10 @@ struct worker {
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	struct worker_tls tls;
-	struct proofs *proofs;
+	struct worker_usage usage;
+	struct worker_checks checks;
+	struct audit audit;
+	struct nfsd_shared *shared;
 	uint64_t late;
 	size_t descriptors; /* for files and connections */
 	struct event *on_parent, *on_second, *on_drain;
@@ -76,31 +83,21 @@ struct worker {
 static enum rpc_auth_stat
 worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 {
-	const struct worker *w = arg;
+	struct worker *w = arg;
 
 	ctx->call = call;
 	ctx->limits = call->vers->vers == 3 ? &nfs3_limits : &nfs2_limits;
 	ctx->thread = door_thread(w->door, call->thread);
 	ctx->scratch = w->scratch[call->thread];
-	if (call->thread == 0)
-		door_watch(ctx->thread, call->started_ns);
+	ctx->audit = &w->audit;
 	return AUTH_OK;
 }
 
-/* Returns the bytes of file data that a call moved. */
-static uint64_t
-bytes_of(const struct rpc_call *call, const struct call_res *res)
+/* A version that has no status for "try again later" gets no reply. */
+static bool
+worker_drops(const struct call_ctx *ctx, const struct call_res *res)
 {
-	uint32_t n = call->procnum;
-	bool v3 = call->vers->vers == 3;
-
-	if (res->status != NFS_OK)
-		return 0;
-	if (n == (v3 ? NFSPROC3_READ : NFSPROC2_READ))
-		return res->data.data.len;
-	return n == (v3 ? NFSPROC3_WRITE : NFSPROC2_WRITE) ?
-	    res->written.count :
-	    0;
+	return !ctx->limits->jukebox && res->status == NFSERR_JUKEBOX;
 }
 
 static void
@@ -108,15 +105,12 @@ worker_end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
     const struct call_res *res)
 {
 	struct worker *w = arg;
-	uint64_t now = clock_ns(), ns = now - call->started_ns;
-	bool failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK;
 
-	if (call->thread == 0)
-		door_note_latency(ctx->thread, now, ns);
-	else
+	if (call->peer->kind == RPC_SELF)
+		return;
+	if (call->may_block && w->pool != NULL)
 		w->late++;
-	stats_count(w->stats, call->vers->vers, call->procnum, failed,
-	    bytes_of(call, res), ns);
+	worker_usage_count(&w->usage, ctx, call, res, clock_ns());
 }
 
 static size_t
@@ -164,6 +158,7 @@ copy_stats(struct worker *w, size_t connections)
 	stats_set(w->stats, STATS_REPLY_BUSY, r->busy);
 	stats_set(w->stats, STATS_REPLY_MISSES, r->misses);
 	stats_set(w->stats, STATS_LATE, w->late);
+	stats_set(w->stats, STATS_AUDIT_LOST, audit_lost(&w->audit));
 	worker_tls_stats(&w->tls, w->stats);
 }
 
@@ -173,18 +168,19 @@ each_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct worker *w = arg;
 	size_t connections = connections_now(w);
 
-	door_release_idle(w->door, clock_ns());
+	door_release_idle(w->door);
 	/* share_descriptors() keeps connections below w->descriptors. */
 	door_set_files(w->door, w->descriptors - connections);
 	copy_stats(w, connections);
+	audit_tell_lost(&w->audit);
 }
 
 static void
 worker_serve_list(void *arg, const struct role_list *list)
 {
 	struct worker *w = arg;
-	struct served_exports *x = served_new(list->conf, list->roots,
-	    list->subs, list->nsubs, SERVED_NO_PROBE);
+	struct served_exports *x =
+	    served_new(list->conf, list->roots, list->subs, list->nsubs);
 
 	if (x == NULL)
 		fatal("exports");
@@ -221,6 +217,45 @@ on_tls_channel(void *arg, struct ipc_message *m)
 	m->fds[0] = -1;
 }
 
+/* An administrator ends the connections of a client. */
+static void
+on_end(void *arg, struct ipc_message *m)
+{
+	struct worker *w = role_exports_arg(arg);
+	struct nfsd_ended out = { 0 };
+	struct nfsd_end in;
+
+	memcpy(&in, m->data, sizeof(in));
+	out.number = in.number;
+	if (w->streams != NULL)
+		out.ended = rpc_streams_end_host(w->streams, &in.from);
+	(void)ipc_send(w->role->channel, NFSD_ENDED, &out, sizeof(out), NULL,
+	    0);
+}
+
+/* Is this worker healthy? It calls itself. */
+static void
+on_check(void *arg, struct ipc_message *m)
+{
+	struct worker *w = role_exports_arg(arg);
+
+	if (w->server != NULL &&
+	    !worker_check(&w->checks, w->server, m->data, m->len))
+		fatalx("parent: malformed check");
+}
+
+/* The machine has an address no longer: nothing can come from its clients. */
+static void
+on_address_left(void *arg, struct ipc_message *m)
+{
+	struct worker *w = role_exports_arg(arg);
+	struct addr at;
+
+	memcpy(&at, m->data, sizeof(at));
+	if (w->streams != NULL)
+		(void)rpc_streams_end_local(w->streams, &at);
+}
+
 /* Ends the event loop when every call is answered, or when the time is over. */
 static void
 drain(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
@@ -255,7 +290,10 @@ worker_stop(void *arg, struct ipc_message *m UNUSED)
 static const struct ipc_row rows[NFSD_MESSAGES] = {
 	ROLE_EXPORTS_ROWS(struct nfsd_setup),
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
+	[NFSD_END]      = { "end",      sizeof(struct nfsd_end), sizeof(struct nfsd_end), 0, 0, on_end },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, worker_stop },
+	[NFSD_CHECK]    = { "check",    sizeof(struct nfsd_check), IPC_MESSAGE_MAX, 0, 0, on_check },
+	[NFSD_ADDRESS_LEFT] = { "address left", sizeof(struct addr), sizeof(struct addr), 0, 0, on_address_left },
 	[NFSD_TLS_CHANNEL] = { "tls channel", 0, 0, 1, 1, on_tls_channel },
 };
 /* clang-format on */
@@ -344,30 +382,46 @@ open_door(struct worker *w)
 	}
 }
 
+/* From any thread. A question that finds no room is asked again. */
+static void
+ask_groups(void *arg, uint32_t uid)
+{
+	const struct worker *w = arg;
+
+	(void)ipc_send(w->role->channel, NFSD_GROUPS, &uid, sizeof(uid), NULL,
+	    0);
+}
+
 /* Maps the memory that is shared with the parent and the other workers. */
 static void
 map_memory(struct worker *w)
 {
-	struct nfsd_shared *shared;
-
-	shared = shm_map(w->role->fds[NFSD_FD_SHARED], sizeof(*shared), true);
+	w->shared =
+	    shm_map(w->role->fds[NFSD_FD_SHARED], sizeof(*w->shared), true);
 	w->stats =
 	    shm_map(w->role->fds[NFSD_FD_STATS], sizeof(*w->stats), true);
-	if (shared == NULL || w->stats == NULL)
+	if (w->shared == NULL || w->stats == NULL)
 		fatal("shared memory");
-	w->proofs = &shared->proofs;
-	door_share_verifier(w->door, &shared->verifier);
+	door_share_verifier(w->door, &w->shared->verifier);
+	door_manage_groups(w->door, groups_map(w->role->fds[NFSD_FD_GROUPS]),
+	    ask_groups, w);
+	w->usage.stats = w->stats;
+	w->usage.watch_until = &w->shared->watch_until;
 }
 
 static void
 start_serving(struct worker *w)
 {
-	static const struct rpc_prog *const programs[] = { &nfs_program };
+	static const struct rpc_prog *const programs[] = { &nfs_program,
+		&nfsacl_program };
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
 		.begin = worker_begin,
+		.drops = worker_drops,
+		.ran = audit_call,
 		.end = worker_end,
+		.show = ops_show,
 		.arg = w };
 	const struct timeval second = { .tv_sec = 1 };
 	const struct rpc_limits *limits = &w->setup.limits;
@@ -375,6 +429,7 @@ start_serving(struct worker *w)
 	size_t i;
 
 	w->server = rpc_server_new(programs, nitems(programs), &hooks);
+	audit_init(&w->audit, w->role->fds[NFSD_FD_AUDIT]);
 	w->replies = reply_cache_new(REPLIES);
 	rpc_server_set_cache(w->server, w->replies);
 	door_start_janitor(w->door);
@@ -387,20 +442,22 @@ start_serving(struct worker *w)
 		w->role->nfds - NFSD_FD_SOCKETS) == -1)
 		fatal("sockets");
 	w->streams = rpc_streams_new(w->base);
-	rpc_streams_prove(w->streams, w->proofs);
+	rpc_streams_prove(w->streams, &w->shared->proofs);
 	for (i = 0; i < w->sockets.n; i++) {
 		s = &w->sockets.list[i];
 		if (s->udp) {
 			rpc_udp_prove(rpc_udp_new(w->base, w->server, s->fd,
 					  limits),
-			    w->proofs);
+			    &w->shared->proofs);
 			continue;
 		}
 		w->tcp[i] = rpc_tcp_new(w->streams, w->server, s->fd, limits,
 		    NULL, NULL);
 		rpc_tcp_on_shortage(w->tcp[i], give_files, w);
 	}
-	worker_tls_start(&w->tls, w->base, w->server, w->streams);
+	worker_checks_init(&w->checks, w->base, w->role->channel);
+	worker_tls_start(&w->tls, w->base, w->server, w->streams,
+	    &w->shared->proven);
 	if (fcntl(w->role->channel, F_SETFL, O_NONBLOCK) == -1)
 		fatal("parent");
 	w->on_parent = watch(w, w->role->channel, EV_READ, on_message, NULL);
@@ -459,6 +516,9 @@ nfsd_worker(struct role *role)
 	sandbox_seal(&box);
 	if (ipc_send(role->channel, NFSD_READY, NULL, 0, NULL, 0) == -1)
 		fatal("parent");
-	(void)event_base_dispatch(w.base);
+	if (w.pool != NULL)
+		rpc_pool_dispatch(w.pool);
+	else
+		(void)event_base_dispatch(w.base);
 	return 0;
 }

@@ -22,8 +22,10 @@
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
+	{ SYS_chdir,         false, "audit: leave the directory again" },
 	{ SYS_dup3,          true,  "replace a channel to the broker" },
 	{ SYS_faccessat2,    false, "check the caller's rights on an open file; ACCESS" },
+	{ SYS_fchdir,        false, "audit: the directory of a name" },
 	{ SYS_fchmod,        true,  "SETATTR before Linux 6.6" },
 	{ SYS_fchmodat,      true,  "SETATTR before Linux 6.6" },
 	{ SYS_fchmodat2,     false, "SETATTR mode" },
@@ -35,8 +37,8 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fstatfs,       false, "FSSTAT; filesystem type of a new export" },
 	{ SYS_fsync,         false, "COMMIT; names and attributes" },
 	{ SYS_ftruncate,     false, "SETATTR size" },
+	{ SYS_getcwd,        false, "audit: its path" },
 	{ SYS_getdents64,    false, "READDIR" },
-	{ SYS_getrusage,     true,  "find out if a slow call slept" },
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },

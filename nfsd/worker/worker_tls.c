@@ -18,6 +18,10 @@
 
 #define MESSAGES_AT_ONCE 64 /* handled before the event loop runs others */
 
+/* The limit of all clients: one line for all of them. */
+static const char no_place[] =
+    "another client needs its place (-o tls-handshakes)";
+
 /* Logs why a client has no session: its address, its certificate, the reason. */
 static void
 log_failure(const struct rpc_peer *peer, const struct peer_identity *id,
@@ -30,7 +34,8 @@ log_failure(const struct rpc_peer *peer, const struct peer_identity *id,
 	if (id != NULL)
 		memcpy(&certificate, id->fingerprint, sizeof(certificate));
 	if (!log_permit("tls",
-		addr_hash(&peer->from) ^ hash_text(why) ^ certificate))
+		(why == no_place ? 0 : addr_hash(&peer->from)) ^
+		    hash_text(why) ^ certificate))
 		return;
 	(void)addr_print(&peer->from, from);
 	(void)log_text(reason, sizeof(reason), why, strlen(why));
@@ -42,25 +47,6 @@ log_failure(const struct rpc_peer *peer, const struct peer_identity *id,
 		    log_text(subject, sizeof(subject), id->subject,
 			strlen(id->subject)),
 		    id->serial);
-}
-
-static struct worker_tls_wait *
-find_waiting(struct worker_tls *t, uint64_t id)
-{
-	struct worker_tls_wait *w;
-
-	TAILQ_FOREACH (w, &t->waiting, entry)
-		if (w->peer.id == id)
-			break;
-	return w;
-}
-
-static void
-stop_waiting(struct worker_tls *t, struct worker_tls_wait *w)
-{
-	TAILQ_REMOVE(&t->waiting, w, entry);
-	t->nwaiting--;
-	free(w);
 }
 
 static bool
@@ -134,7 +120,7 @@ send_ended(struct worker_tls *t, uint64_t id)
 
 /* Ends a handshake for a reason of the worker's own. */
 static void
-give_up(struct worker_tls *t, const struct worker_tls_wait *w,
+give_up(struct worker_tls *t, const struct handshake *w,
     enum tls_failure failure, const char *why)
 {
 	t->failures[failure]++;
@@ -142,35 +128,14 @@ give_up(struct worker_tls *t, const struct worker_tls_wait *w,
 	(void)rpc_streams_end_tls(t->streams, w->peer.id); /* frees w */
 }
 
-/* Counts the handshakes of a host in this second. Are they too many? */
 static bool
-is_too_often(struct worker_tls *t, const struct addr *from)
+forget(struct worker_tls *t, uint64_t id)
 {
-	uint64_t host = addr_hash(from), second = clock_coarse_ms() / 1000;
-	struct worker_tls_rate *r = &t->rates[host % WORKER_TLS_RATES];
+	struct handshake *w = handshakes_find(&t->waiting, id);
 
-	if (r->host != host || r->second != second)
-		*r = (struct worker_tls_rate){ .host = host, .second = second };
-	return ++r->count > t->limits->per_second;
-}
-
-/* An IPv6 client has as many addresses as it likes: its /64 counts. */
-static const char *
-over_limit(struct worker_tls *t, const struct addr *from)
-{
-	struct addr client = addr_client(from), other;
-	const struct worker_tls_wait *w;
-	unsigned int n = 0;
-
-	if (is_too_often(t, &client))
-		return "too many of one host (-o tls-handshakes-per-second)";
-	TAILQ_FOREACH (w, &t->waiting, entry) {
-		other = addr_client(&w->peer.from);
-		n += addr_same_host(&other, &client);
-	}
-	if (n >= t->limits->per_host)
-		return "too many of one host (-o tls-handshakes-per-host)";
-	return NULL;
+	if (w != NULL)
+		handshakes_remove(&t->waiting, w);
+	return w != NULL;
 }
 
 /* The hooks of the transport: a connection is handed over. */
@@ -179,8 +144,9 @@ tls_begin(void *arg, const struct rpc_peer *peer, int fd)
 {
 	static const struct timeval second = { 1, 0 };
 	struct worker_tls *t = arg;
-	const char *why = over_limit(t, &peer->from);
-	struct worker_tls_wait *w;
+	uint64_t now = clock_coarse_ms();
+	const char *why =
+	    handshakes_refuse(&t->waiting, t->limits, &peer->from, now);
 
 	t->handshakes++;
 	if (why != NULL) {
@@ -188,21 +154,17 @@ tls_begin(void *arg, const struct rpc_peer *peer, int fd)
 		log_failure(peer, NULL, "TLS handshake refused", why);
 		return false;
 	}
-	if (t->nwaiting >= t->limits->handshakes)
-		give_up(t, TAILQ_FIRST(&t->waiting), TLS_BAD_LIMIT,
-		    "another client needs its place (-o tls-handshakes)");
-	w = calloc(1, sizeof(*w));
-	if (w == NULL || !send_to_role(t, TLS_BEGIN, peer->id, fd)) {
+	if (t->waiting.count >= t->limits->handshakes)
+		give_up(t, TAILQ_FIRST(&t->waiting.waiting), TLS_BAD_LIMIT,
+		    no_place);
+	if (!handshakes_add(&t->waiting, peer, now) ||
+	    !send_to_role(t, TLS_BEGIN, peer->id, fd)) {
 		t->failures[TLS_BAD_HERE]++;
 		log_failure(peer, NULL, "TLS handshake failed",
 		    "the tls process does not take it");
-		free(w);
+		(void)forget(t, peer->id);
 		return false;
 	}
-	w->peer = *peer;
-	w->since_ms = clock_coarse_ms();
-	TAILQ_INSERT_TAIL(&t->waiting, w, entry);
-	t->nwaiting++;
 	if (!event_pending(t->on_second, EV_TIMEOUT, NULL))
 		(void)event_add(t->on_second, &second);
 	return true;
@@ -212,14 +174,20 @@ static void
 tls_ended(void *arg, const struct rpc_peer *peer, bool kernel)
 {
 	struct worker_tls *t = arg;
-	struct worker_tls_wait *w = find_waiting(t, peer->id);
 
 	if (peer->identity != NULL)
 		t->sessions--;
-	if (w != NULL || kernel)
+	if (forget(t, peer->id) || kernel)
 		send_ended(t, peer->id);
-	if (w != NULL)
-		stop_waiting(t, w);
+}
+
+/* A connection with TLS is in use. */
+static void
+tls_used(void *arg, const struct rpc_peer *peer)
+{
+	const struct worker_tls *t = arg;
+
+	proven_note(t->proven, &peer->from, peer->identity, clock_coarse_ms());
 }
 
 static void
@@ -227,9 +195,9 @@ on_second(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	static const struct timeval second = { 1, 0 };
 	struct worker_tls *t = arg;
-	const struct worker_tls_wait *w;
+	const struct handshake *w;
 
-	while ((w = TAILQ_FIRST(&t->waiting)) != NULL &&
+	while ((w = TAILQ_FIRST(&t->waiting.waiting)) != NULL &&
 	    clock_coarse_ms() - w->since_ms >=
 		(uint64_t)t->limits->seconds * 1000)
 		give_up(t, w, TLS_BAD_TIME,
@@ -261,35 +229,6 @@ disconnect(struct worker_tls *t)
 	close(channel);
 }
 
-static bool
-is_text(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
-}
-
-/* It is logged as it is. */
-static bool
-is_serial(const char *text, size_t size)
-{
-	return is_text(text, size) &&
-	    text[strspn(text, "0123456789abcdef")] == '\0';
-}
-
-/* Are there nnames names, each with its end? */
-static bool
-has_names(const struct peer_identity *id)
-{
-	const char *at = id->names, *end = id->names + sizeof(id->names);
-	uint32_t n;
-
-	for (n = 0; n < id->nnames; n++) {
-		at = memchr(at, '\0', (size_t)(end - at));
-		if (at == NULL || (++at == end && n + 1 < id->nnames))
-			return false;
-	}
-	return true;
-}
-
 const char *
 worker_tls_judge(const struct worker_tls *t, const struct tls_verdict *v,
     size_t nfds, struct peer_identity **id)
@@ -300,12 +239,8 @@ worker_tls_judge(const struct worker_tls *t, const struct tls_verdict *v,
 	if (v->failure >= TLS_BAD_TIME ||
 	    nfds != (v->failure == TLS_DONE && !t->limits->kernel))
 		return "a verdict that cannot be";
-	if (!is_text(v->why, sizeof(v->why)) ||
-	    !is_serial(in->serial, sizeof(in->serial)) ||
-	    !is_text(in->subject, sizeof(in->subject)) ||
-	    !is_text(in->issuer, sizeof(in->issuer)) ||
-	    !is_text(in->user, sizeof(in->user)) || !has_names(in) ||
-	    (in->security != PEER_TLS && in->security != PEER_MTLS))
+	if (memchr(v->why, '\0', sizeof(v->why)) == NULL ||
+	    !proven_is_sound(in))
 		return "a malformed identity";
 	if (v->failure != TLS_DONE)
 		return NULL;
@@ -332,15 +267,41 @@ refuse_role(struct worker_tls *t, const char *why)
 	(void)ipc_send(t->parent, NFSD_BAD_TLS, NULL, 0, NULL, 0);
 }
 
+/* There is no session: ends the connection that asked for one. */
+static void
+refuse_client(struct worker_tls *t, const struct handshake *w,
+    const struct tls_verdict *v)
+{
+	bool here = v->failure == TLS_DONE; /* no memory for the identity */
+
+	t->failures[here ? TLS_BAD_HERE : v->failure]++;
+	log_failure(&w->peer, &v->identity, "TLS handshake failed",
+	    here ? "out of memory" : v->why);
+	(void)rpc_streams_end_tls(t->streams, v->id); /* frees w */
+}
+
+static void
+log_session(const struct rpc_peer *peer, const struct peer_identity *id)
+{
+	char from[ADDR_STRLEN], subject[PEER_TEXT * 2];
+
+	if (log_verbose() > 0)
+		log_debug("%s: TLS, %s", addr_print(&peer->from, from),
+		    id->security != PEER_MTLS ?
+			"no certificate" :
+			log_text(subject, sizeof(subject), id->subject,
+			    strlen(id->subject)));
+}
+
 static void
 on_verdict(void *arg, struct ipc_message *m)
 {
 	struct worker_tls *t = arg;
-	struct worker_tls_wait *w;
+	struct handshake *w;
 	struct tls_verdict v;
 	struct peer_identity *id;
 	const char *why;
-	int fd = m->nfds > 0 ? m->fds[0] : -1;
+	int fd = -1;
 
 	memcpy(&v, m->data, sizeof(v));
 	why = worker_tls_judge(t, &v, m->nfds, &id);
@@ -348,31 +309,23 @@ on_verdict(void *arg, struct ipc_message *m)
 		refuse_role(t, why);
 		return;
 	}
-	w = find_waiting(t, v.id);
+	w = handshakes_find(&t->waiting, v.id);
 	if (w == NULL) { /* the connection has ended meanwhile */
 		peer_release(id);
 		return;
 	}
 	if (id == NULL) {
-		t->failures[v.failure]++;
-		log_failure(&w->peer, &v.identity, "TLS handshake failed",
-		    v.why);
-		(void)rpc_streams_end_tls(t->streams, v.id);
+		refuse_client(t, w, &v);
 		return;
 	}
-	if (log_verbose() > 0) {
-		char from[ADDR_STRLEN], subject[PEER_TEXT * 2];
-
-		log_debug("%s: TLS, %s", addr_print(&w->peer.from, from),
-		    id->security != PEER_MTLS ?
-			"no certificate" :
-			log_text(subject, sizeof(subject), id->subject,
-			    strlen(id->subject)));
-	}
-	stop_waiting(t, w);
-	t->sessions++;
-	if (fd != -1)
+	if (m->nfds > 0) {
+		fd = m->fds[0];
 		m->fds[0] = -1;
+	}
+	log_session(&w->peer, id);
+	t->sessions++;
+	proven_note(t->proven, &w->peer.from, id, clock_coarse_ms());
+	handshakes_remove(&t->waiting, w);
 	rpc_streams_secured(t->streams, v.id, fd, id);
 }
 
@@ -389,6 +342,7 @@ on_revoked(void *arg, struct ipc_message *m)
 	if (peer == NULL || peer->identity == NULL)
 		return;
 	log_failure(peer, peer->identity, "TLS connection ended", in.why);
+	proven_forget(t->proven, &peer->from, peer->identity);
 	(void)rpc_streams_end_tls(t->streams, in.id);
 }
 
@@ -453,20 +407,23 @@ worker_tls_init(struct worker_tls *t, int parent,
 	t->parent = parent;
 	t->channel = -1;
 	t->limits = limits;
-	TAILQ_INIT(&t->waiting);
+	handshakes_init(&t->waiting);
 	TAILQ_INIT(&t->outbox);
 	hash_key_random(&t->secret);
 }
 
 void
 worker_tls_start(struct worker_tls *t, struct event_base *base,
-    struct rpc_server *server, struct rpc_streams *streams)
+    struct rpc_server *server, struct rpc_streams *streams,
+    struct proven *proven)
 {
-	const struct rpc_tls_hooks hooks = { tls_begin, tls_ended, t };
+	const struct rpc_tls_hooks hooks = { tls_begin, tls_used, tls_ended,
+		t };
 
 	t->base = base;
 	t->server = server;
 	t->streams = streams;
+	t->proven = proven;
 	t->on_second = evtimer_new(base, on_second, t);
 	if (t->on_second == NULL)
 		fatalx("event: out of memory");

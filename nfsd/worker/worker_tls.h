@@ -15,18 +15,10 @@
 #include "nfsd/nfsd.h"
 #include "nfsd/stats.h"
 #include "nfsd/tls/proto.h"
-
-#define WORKER_TLS_RATES 256 /* hosts whose handshakes are counted */
+#include "nfsd/worker/handshakes.h"
 
 struct event;
 struct event_base;
-
-/* A connection that waits for its verdict. */
-struct worker_tls_wait {
-	TAILQ_ENTRY(worker_tls_wait) entry;
-	struct rpc_peer peer;
-	uint64_t since_ms;
-};
 
 /* A message that the role's socket did not take at once. */
 struct worker_tls_message {
@@ -36,24 +28,17 @@ struct worker_tls_message {
 	int fd; /* of TLS_BEGIN; the connection's own */
 };
 
-struct worker_tls_rate {
-	uint64_t host; /* addr_hash() */
-	uint64_t second;
-	unsigned int count;
-};
-
 struct worker_tls {
 	struct event_base *base; /* NULL: not serving yet */
 	struct rpc_server *server;
 	struct rpc_streams *streams;
+	struct proven *proven; /* shared with the other workers */
 	const struct nfsd_tls_limits *limits;
 	int parent; /* channel to the parent */
 	int channel; /* to the role; -1: none */
 	struct event *on_message, *on_room, *on_second;
 	TAILQ_HEAD(, worker_tls_message) outbox;
-	TAILQ_HEAD(, worker_tls_wait) waiting; /* oldest first */
-	unsigned int nwaiting;
-	struct worker_tls_rate rates[WORKER_TLS_RATES];
+	struct handshakes waiting;
 	struct hash_key secret; /* of identity keys */
 	uint64_t handshakes, sessions, failures[TLS_FAILURES];
 };
@@ -64,7 +49,7 @@ void worker_tls_init(struct worker_tls *, int parent,
 void worker_tls_connect(struct worker_tls *, int channel);
 /* To be called when the worker begins to serve. */
 void worker_tls_start(struct worker_tls *, struct event_base *,
-    struct rpc_server *, struct rpc_streams *);
+    struct rpc_server *, struct rpc_streams *, struct proven *);
 /* Copies the counters. */
 void worker_tls_stats(const struct worker_tls *, struct stats *);
 /*

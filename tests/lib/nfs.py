@@ -12,7 +12,7 @@ import time
 
 from rpc import TRANSPORTS, Closed, Failed, auth_sys, call, opaque, u32, u64
 
-NFS = 100003
+NFS, NFSACL = 100003, 100227
 PORT = int(os.environ.get("NFS_PORT", "2049"))
 TIMEOUT = float(os.environ.get("NFS_TIMEOUT", "15"))
 P3 = {name: number for number, name in enumerate(
@@ -241,6 +241,27 @@ class Nfs3(Client):
     def rename(self, fh, name, to, to_name):
         return self.call("RENAME", opaque(fh) + opaque(name) +
                          opaque(to) + opaque(to_name))
+
+    def acl(self, proc, args):
+        """A call of NFSACL, which has the same port."""
+        reply = self.transport.rpc(call(NFSACL, 3, proc, args, self.cred))
+        if self.strict:
+            reply.need(STATUS_NAMES)
+        return reply
+
+    def getacl(self, fh):
+        """The access list as [(tag, id, permissions)]."""
+        reply = self.acl(1, opaque(fh) + u32(1))
+        c = reply.results()
+        post_attr(c)
+        c.take("II")  # mask, number
+        reply.entries = [c.take("III") for _ in range(c.u32())]
+        return reply
+
+    def setacl(self, fh, entries):
+        words = [word for entry in entries for word in entry]
+        n = len(entries)
+        return self.acl(2, opaque(fh) + u32(1, n, n, *words) + u32(0, 0))
 
     def link(self, fh, to, name):
         return self.call("LINK", opaque(fh) + opaque(to) + opaque(name))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: ISC
 """One call of NFS 3.
 
-    nfs_call.py [-u uid[:gid[:gid,...]]] [-t tcp|udp] [-h host] [-s port]
-                COMMAND ARGUMENT...
+    nfs_call.py [-u uid[:gid[:gid,...]]] [-t tcp|udp] [-h host] [-a address]
+                [-s port] COMMAND ARGUMENT...
 
 Handles are hex. The result is one line: what was asked for, or the name of
 the error; the exit status is 0 when the call succeeded. -s: the source port,
@@ -18,7 +18,8 @@ or the next one that is free. NFS_PORT and MOUNT_PORT: the servers' ports.
     symlink FH NAME TEXT  readlink FH               mknod FH NAME TYPE
     list FH               names, READDIRPLUS        setattr FH MODE
     truncate FH SIZE      commit FH                 null
-    mknod_mode FH NAME TYPE MODE
+    mknod_mode FH NAME TYPE MODE                    getacl FH
+    setacl FH TAG:ID:PERM...
 """
 import sys
 
@@ -66,6 +67,10 @@ COMMANDS = {
     "link": lambda c, f, g, n: c.link(h(f), h(g), n) and "",
     "list": lambda c, f: " ".join(sorted(
         e.name.decode() for e in c.entries(h(f)))),
+    "getacl": lambda c, f: " ".join(
+        ":".join(map(str, e)) for e in c.getacl(h(f)).entries),
+    "setacl": lambda c, f, *es: c.setacl(h(f), [
+        tuple(map(int, e.split(":"))) for e in es]) and "",
     "commit": lambda c, f: c.commit(h(f)).verf3.hex(),
 }
 
@@ -86,6 +91,8 @@ def main():
             kind = value
         elif flag == "-h":
             place["host"] = value
+        elif flag == "-a":
+            place["source"] = (value, 0)
         elif flag == "-s":
             place["source"] = ("", up_from(int(value)))
     command, *args = args

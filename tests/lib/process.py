@@ -7,8 +7,9 @@ import time
 
 
 def eventually(condition, seconds=5.0):
-    """True when the condition comes true within the time."""
-    end = time.monotonic() + seconds
+    """True when the condition comes true within the time. 20 s are the least:
+    a machine that runs many tests has its pauses."""
+    end = time.monotonic() + max(seconds, 20)
     while not condition():
         if time.monotonic() > end:
             return False
@@ -85,3 +86,9 @@ def set_limit(pid, what, soft=None, hard=None):
     if not as_user(proc_status(pid, "Uid"), change,
                    proc_status(pid, "Gid")):
         raise OSError(f"the limit of {pid} cannot be set")
+
+
+def patient(limit):
+    """A limit of time for this machine, which others use too: the limit
+    itself if it is idle, and more by the load of each CPU."""
+    return limit * (1 + os.getloadavg()[0] / os.cpu_count())

@@ -47,7 +47,7 @@ longer() {
 }
 
 # Headers that are mostly types or numbers of a protocol.
-types='^(common/rpc/rpc|nfsd/wire/nfs|nfsd/wire/call)\.h$'
+types='^(common/rpc/rpc|nfsd/nfsd|nfsd/locks/proto|nfsd/locks/state|nfsd/wire/nfs|nfsd/wire/call)\.h$'
 
 long_functions | none 'no function is longer than 60 lines'
 many_parameters | none 'no function has more than 7 parameters'

@@ -68,6 +68,9 @@ __wrap_log_init(const char *name)
 	owned.export_id =
 	    export != NULL ? (uint32_t)strtoul(export, NULL, 10) : 1;
 	without_filter = getenv("TERN_OWNED_WITHOUT_FILTER") != NULL;
+	owned.file = open(keep("TERN_OWNED_FILE"), O_RDWR | O_CLOEXEC);
+	if (owned.file != -1)
+		owned.file = fcntl(owned.file, F_DUPFD_CLOEXEC, 901);
 	owned.socket = keep("TERN_OWNED_SOCKET");
 	owned.secret = keep("TERN_OWNED_SECRET");
 }

@@ -22,6 +22,7 @@ struct owned {
 	int sockets[OWNED_DIRS_MAX];
 	size_t nsockets;
 	int broker; /* a channel to the broker, or -1 */
+	int file; /* open for reading and writing */
 	uint32_t export_id;
 	pid_t parent;
 	unsigned short port; /* of a listener on 127.0.0.1 */
@@ -48,6 +49,22 @@ bool setid_fchmod_group(const struct owned *);
 bool setid_fchmodat(const struct owned *);
 bool setid_fchmodat2(const struct owned *);
 bool setid_wide(const struct owned *);
+
+/* file.c. */
+bool file_read(const struct owned *);
+bool file_pread(const struct owned *);
+bool file_preadv(const struct owned *);
+bool file_map(const struct owned *);
+bool file_copy(const struct owned *);
+bool file_write(const struct owned *);
+bool file_writev(const struct owned *);
+bool file_pwrite(const struct owned *);
+bool file_truncate(const struct owned *);
+bool file_as_log(const struct owned *);
+bool file_as_log_wide(const struct owned *);
+bool file_lock(const struct owned *);
+bool close_log(const struct owned *);
+bool close_log_wide(const struct owned *);
 
 extern const struct owned_try owned_tries[];
 extern const size_t owned_ntries;

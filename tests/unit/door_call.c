@@ -14,26 +14,28 @@
 #include "door_call.h"
 #include "door_fixture.h"
 
-/* probe: for the broker. */
 static struct served_exports *
-served_to(const char *clients, bool probe)
+served_to(const char *clients)
 {
 	struct exports *ex = fixture_exports("%s %s\n", fixture_dir(), clients);
-	int root = fixture_fd(O_PATH);
-	struct served_exports *x = served_new(ex, &root, NULL, 0, probe);
+	struct served_exports *x;
+	struct fh_root root;
 
+	if (fh_fs_look(&root, fixture_fd(O_RDONLY | O_DIRECTORY), true) == -1)
+		err(1, "root");
+	x = served_new(ex, &root, NULL, 0);
 	if (x == NULL)
 		errx(1, "exports");
 	return x;
 }
 
 static struct served_exports *
-served(const char *options, bool probe)
+served(const char *options)
 {
 	char clients[256];
 
 	(void)snprintf(clients, sizeof(clients), "127.0.0.0/8(%s)", options);
-	return served_to(clients, probe);
+	return served_to(clients);
 }
 
 static void
@@ -54,7 +56,7 @@ door_call_init(struct door_call *c, const char *options)
 	struct door_settings settings = { .files = 64,
 		.threads = 1,
 		.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH };
-	struct served_exports *x = served(options, true);
+	struct served_exports *x = served(options);
 	struct fh_plain plain;
 	static const struct rpc_proc proc = { .name = "TEST" };
 	struct fh_keys keys;
@@ -63,14 +65,13 @@ door_call_init(struct door_call *c, const char *options)
 	memset(c, 0, sizeof(*c));
 	fh_keys_derive(&keys, fixture_key);
 	settings.key = keys.worker;
-	if (fh_fs_root(&x->list[0].fs, x->list[0].root, x->list[0].id, false,
-		&plain) == -1)
-		err(1, "root");
+	plain = x->list[0].plain[0];
+	plain.export_id = x->list[0].id;
 	fh_seal(&c->root, &plain, x->list[0].path, &keys);
 	c->broker = broker_new(&keys, settings.mode);
 	broker_set_exports(c->broker, x);
 	c->door = door_new(&settings);
-	door_set_exports(c->door, served(options, false));
+	door_set_exports(c->door, served(options));
 	for (i = 0; i < 2; i++)
 		door_set_broker(c->door, i,
 		    broker_client_new(-1, broker_channel_new(c->broker, NULL)));
@@ -86,13 +87,13 @@ door_call_init(struct door_call *c, const char *options)
 void
 door_call_reload(struct door_call *c, const char *options)
 {
-	door_set_exports(c->door, served(options, false));
+	door_set_exports(c->door, served(options));
 }
 
 void
 door_call_clients(struct door_call *c, const char *clients)
 {
-	door_set_exports(c->door, served_to(clients, false));
+	door_set_exports(c->door, served_to(clients));
 }
 
 void

@@ -71,8 +71,8 @@ fixture_file(const char *path, const char *text, int mode)
 }
 
 static void
-report(void *arg UNUSED, enum exports_severity severity UNUSED, int line,
-    int column, const char *message)
+report(void *arg UNUSED, enum exports_severity severity UNUSED,
+    const char *file UNUSED, int line, int column, const char *message)
 {
 	warnx("fixture: exports:%d:%d: %s", line, column, message);
 }

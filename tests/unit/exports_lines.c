@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Exports lines and their meaning. The resolver knows the hosts one (10.0.0.1)
- * and two (10.0.0.2 and fd00::2), and the interface eth0 (zone 7).
+ * and two (10.0.0.2 and fd00::2), the netgroup trusted (10.0.0.1 and 10.0.0.2),
+ * and the interface eth0 (zone 7).
  * Runs in: test programs only.
  */
 #include "exports_lines.h"
@@ -27,11 +28,11 @@ const struct exports_line exports_lines[] = {
 	{ "  /x   *  \n", ANY, "", "blanks around" },
 	{ "/x *\r\n", ANY, "", "a line end of DOS" },
 	{ "/x * # all\n", ANY, "", "a comment behind" },
-	{ "/x *#\n", NULL, "1:4: client \"*#\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "no blank before the comment" },
+	{ "/x *#\n", NULL, "1:4: client \"*#\": wildcards would believe the name that a stranger's reverse lookup gives and are not supported: list a prefix, or \"*\" for every client", "no blank before the comment" },
 	{ "/x \\\n*\n", ANY, "", "a continued line" },
 	{ "/x \\\r\n*\n", ANY, "", "a continued line of DOS" },
 	{ "/x one \\\n  two(rw)\n", "/x [10.0.0.1/32] [10.0.0.2/32 rw] [fd00::2/128 rw]", "", "clients on the second line" },
-	{ "/x \\", NULL, "1:4: \"\\\" must be followed by three octal digits (\\040 is a blank) or end the line\n1:4: client \"?\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a backslash at the very end" },
+	{ "/x \\", NULL, "1:4: \"\\\" must be followed by three octal digits (\\040 is a blank) or end the line\n1:4: client \"?\": wildcards would believe the name that a stranger's reverse lookup gives and are not supported: list a prefix, or \"*\" for every client", "a backslash at the very end" },
 	{ "/x *\n/y *\n", "/x [*]; /y [*]", "", "two lines" },
 	{ "/y *\n/x *\n", "/x [*]; /y [*]", "", "sorted by path" },
 
@@ -105,10 +106,13 @@ const struct exports_line exports_lines[] = {
 	{ "/x two", "/x [10.0.0.2/32] [fd00::2/128]", "", "a host with two addresses" },
 	{ "/x nowhere", "/x [no address/0]", "1:4: warning: client \"nowhere\": no address known; refused until a lookup finds one", "an unknown host" },
 	{ "/x nowhere one", "/x [10.0.0.1/32] [no address/0]", "1:4: warning: client \"nowhere\": no address known; refused until a lookup finds one", "the others are served" },
-	{ "/x @trusted", NULL, "1:4: client \"@trusted\": netgroups are not supported: list addresses, prefixes or host names", "a netgroup" },
-	{ "/x *.example.org", NULL, "1:4: client \"*.example.org\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard" },
-	{ "/x host?", NULL, "1:4: client \"host?\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a wildcard of one letter" },
-	{ "/x host[12]", NULL, "1:4: client \"host[12]\": wildcards would need a lookup for every request and are not supported: list a prefix, or \"*\" for every client", "a class" },
+	{ "/x @trusted", "/x [10.0.0.1/32] [10.0.0.2/32]", "", "a netgroup" },
+	{ "/x @none", "/x [no address/0]", "1:4: warning: client \"@none\": no address known; refused until a lookup finds one", "an unknown netgroup" },
+	{ "/x @", NULL, "1:4: client \"@\": not a netgroup's name", "a netgroup without a name" },
+	{ "/x @a@b", NULL, "1:4: client \"@a@b\": not a netgroup's name", "a netgroup with a bad name" },
+	{ "/x *.example.org", NULL, "1:4: client \"*.example.org\": wildcards would believe the name that a stranger's reverse lookup gives and are not supported: list a prefix, or \"*\" for every client", "a wildcard" },
+	{ "/x host?", NULL, "1:4: client \"host?\": wildcards would believe the name that a stranger's reverse lookup gives and are not supported: list a prefix, or \"*\" for every client", "a wildcard of one letter" },
+	{ "/x host[12]", NULL, "1:4: client \"host[12]\": wildcards would believe the name that a stranger's reverse lookup gives and are not supported: list a prefix, or \"*\" for every client", "a class" },
 	{ "/x gss/krb5(rw)", NULL, "1:4: client \"gss/krb5\": Kerberos clients are not supported: list addresses and use sec=sys", "the old form of Kerberos" },
 	{ "/x .example.org", NULL, "1:4: client \".example.org\": neither an address, a prefix, a host name nor \"*\"", "a domain" },
 	{ "/x ho\303\244st", NULL, "1:4: client \"ho\303\244st\": neither an address, a prefix, a host name nor \"*\"", "a letter no host name has" },
@@ -132,6 +136,11 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(no_all_squash)", ANY, "", "no_all_squash" },
 	{ "/x *(secure)", ANY, "", "secure" },
 	{ "/x *(insecure)", "/x [* insecure]", "", "insecure" },
+	{ "/x *(auth_nlm)", ANY, "", "locks need a right" },
+	{ "/x *(secure_locks)", ANY, "", "the same" },
+	{ "/x *(no_auth_nlm)", "/x [* no_auth_nlm]", "", "locks need none" },
+	{ "/x *(insecure_locks)", "/x [* no_auth_nlm]", "", "the same" },
+	{ "/x *(no_auth_nlm,secure_locks)", ANY, "1:18: warning: \"secure_locks\" contradicts \"no_auth_nlm\" before it: the last one counts", "both" },
 	{ "/x *(sync)", ANY, "", "sync" },
 	{ "/x *(async)", "/x [* async]", "", "async" },
 	{ "/x *(datasync)", "/x [* datasync]", "", "datasync" },
@@ -222,6 +231,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(readsize=8192,writesize=4096)", "/x [* readsize=8192 writesize=4096]", "", "transfer sizes" },
 	{ "/x *(readsize=511)", NULL, "1:6: readsize \"511\" is not a number from 512 to 1048576", "a size too small" },
 	{ "/x *(writesize=1048577)", NULL, "1:6: writesize \"1048577\" is not a number from 512 to 1048576", "a size too large" },
+	{ "/x *(audit)", "/x [* audit]", "", "changes are logged" },
 	{ "/x *(setid)", "/x [* setid]", "", "files may get set-id bits" },
 	{ "/x *(fileid32)", "/x [* fileid32]", "", "file numbers of 32 bits" },
 
@@ -264,7 +274,7 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(alias=/C/)\n/y *(alias=/C/,names=utf16le)", "/x [* alias=/C/]; /y [* utf16le alias=/C/]", "", "one alias for two dialects" },
 	{ "/x *(alias=/y)\n/y *", NULL, "1:4: alias \"/y\" is the path of an export (line 2)", "an alias that is an export" },
 	{ "/x *(alias=/x)", "/x [* alias=/x]", "", "an alias that is its own path" },
-	{ "/x *(zz) @n\ny one\n", NULL, "1:6: unknown option \"zz\"\n1:10: client \"@n\": netgroups are not supported: list addresses, prefixes or host names\n2:1: \"y\" is not an absolute path of at most 1024 bytes without \"..\"", "all errors are reported" },
+	{ "/x *(zz) @\ny one\n", NULL, "1:6: unknown option \"zz\"\n1:10: client \"@\": not a netgroup's name\n2:1: \"y\" is not an absolute path of at most 1024 bytes without \"..\"", "all errors are reported" },
 	{ "/x \\\n  *(rw,\\\nro)", NULL, "2:8: \")\" expected: options have no blanks between them and end with \")\"", "line and column of a continued line" },
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
  * A small RPC program for tests: see stub.h.
  * Runs in: tests.
  */
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,7 +21,7 @@
 #include "base/util.h"
 #include "lib/rpc_client.h"
 #include "rpc/msg.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "base/clock.h"
 #include "stub.h"
@@ -443,15 +444,21 @@ stub_connections(const struct stub_server *s)
 	return n;
 }
 
+/* from: the own address; NULL: any. */
 static int
-connected(int type, uint16_t port, int sockbuf)
+connected(int type, uint16_t port, int sockbuf, const char *from)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in own = { .sin_family = AF_INET };
 	int fd;
 
 	sin.sin_port = htons(port);
 	fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	if (from != NULL &&
+	    (inet_pton(AF_INET, from, &own.sin_addr) != 1 ||
+		bind(fd, (struct sockaddr *)&own, sizeof(own)) == -1))
+		err(1, "stub: %s", from);
 	if (sockbuf != 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &sockbuf,
 		    sizeof(sockbuf));
@@ -463,13 +470,19 @@ connected(int type, uint16_t port, int sockbuf)
 int
 stub_udp(const struct stub_server *s)
 {
-	return connected(SOCK_DGRAM, s->udp_port, 0);
+	return connected(SOCK_DGRAM, s->udp_port, 0, NULL);
 }
 
 int
 stub_tcp(const struct stub_server *s)
 {
-	return connected(SOCK_STREAM, s->tcp_port, s->sockbuf);
+	return connected(SOCK_STREAM, s->tcp_port, s->sockbuf, NULL);
+}
+
+int
+stub_tcp_from(const struct stub_server *s, const char *from)
+{
+	return connected(SOCK_STREAM, s->tcp_port, s->sockbuf, from);
 }
 
 int

@@ -74,6 +74,7 @@ unsigned int stub_connections(const struct stub_server *);
 /* Connected sockets. */
 int stub_udp(const struct stub_server *);
 int stub_tcp(const struct stub_server *);
+int stub_tcp_from(const struct stub_server *, const char *own_address);
 int stub_unix(const struct stub_server *);
 /* Milliseconds of a monotonic clock. */
 int64_t stub_ms(void);

@@ -35,12 +35,14 @@ fresh(const char *options, enum nfsd_mode mode)
 {
 	struct exports *ex =
 	    fixture_exports("%s *(%s)\n", fixture_dir(), options);
-	int fd = dup(root);
+	struct fh_root at;
 
+	if (fh_fs_look(&at, dup(root), true) == -1)
+		BAIL_OUT("root");
 	broker_client_free(client);
 	broker_free(broker);
 	broker = broker_new(&keys, mode);
-	exports = served_new(ex, &fd, NULL, 0, true);
+	exports = served_new(ex, &at, NULL, 0);
 	broker_set_exports(broker, exports);
 	client = broker_client_new(-1, broker_channel_new(broker, NULL));
 }
@@ -336,6 +338,75 @@ reading(void)
 	end_skip;
 }
 
+/* The channel of the locks role in place of a worker's. */
+static bool
+lock_only(void)
+{
+	struct broker_channel *c = broker_channel_new(broker, NULL);
+
+	if (!myself())
+		return false;
+	broker_client_free(client);
+	broker_channel_lock_only(c);
+	client = broker_client_new(-1, c);
+	return true;
+}
+
+/* Changes the mode as the test's own user, then asks as the locks role. */
+static bool
+lock_after(mode_t mode)
+{
+	return myself() && fchmodat(root, "locked", mode, 0) == 0 &&
+	    lock_only();
+}
+
+static void
+locking(void)
+{
+	struct fh fh, dir;
+
+	fresh("rw", MODE_MULTI);
+	skip(geteuid() != 0, 13, "needs root");
+	if (!myself())
+		BAIL_OUT("identity");
+	fixture_file("locked", "x", 0600);
+	fh = sealed("locked", false, &dir);
+	ok(refused(&fh, BROKER_LOCK, 1000, EPIPE),
+	    "a worker that asks for a file to lock is compromised");
+	ok(lock_only() && refused(&fh, BROKER_PATH, 1000, EPIPE) &&
+		refused(&fh, BROKER_READ, 1000, EPIPE) &&
+		refused(&fh, BROKER_WRITE, 1000, EPIPE) && lock_only() &&
+		refused(&fh, BROKER_LOCK_ANY, 1000, EAGAIN),
+	    "so is a locks role that asks for anything else");
+	ok(lock_only() && refused(&fh, BROKER_LOCK, 1000, EACCES),
+	    "a user without any right on a file does not lock it");
+	ok(lock_after(0604) && opens(&fh, BROKER_LOCK, 1000, O_RDONLY),
+	    "a user that may read may lock");
+	ok(opens(&fh, BROKER_LOCK_WRITE, 1000, O_RDWR),
+	    "exclusively, too, by a descriptor that can");
+	ok(lock_after(0705) && opens(&fh, BROKER_LOCK_WRITE, 1000, O_RDONLY),
+	    "but not a program: it could not be executed meanwhile");
+	ok(lock_after(0602) && opens(&fh, BROKER_LOCK, 1000, O_RDWR),
+	    "a user that may write may lock");
+	ok(myself() && fchownat(root, "locked", 1000, 1000, 0) == 0 &&
+		lock_after(0) && opens(&fh, BROKER_LOCK, 1000, O_RDWR) &&
+		refused(&fh, BROKER_LOCK, 1001, EACCES),
+	    "an owner may lock whatever the mode, no other user may");
+	ok(refused(&dir, BROKER_LOCK, 1000, EISDIR), "a directory: not");
+	ok(refused(&fh, BROKER_LOCK, 0, EAGAIN),
+	    "root_squash: the broker does not act as root");
+	fresh("ro", MODE_MULTI);
+	ok(lock_after(0604) && opens(&fh, BROKER_LOCK, 1001, O_RDONLY),
+	    "in a read-only export the descriptor can only read");
+	fresh("rw,no_auth_nlm", myself() ? MODE_MULTI : MODE_SQUASH);
+	ok(lock_after(0600) && opens(&fh, BROKER_LOCK_ANY, 1001, O_RDWR),
+	    "no_auth_nlm: no right is needed");
+	ok(lock_after(0700) && opens(&fh, BROKER_LOCK_ANY, 1001, O_RDONLY),
+	    "no_auth_nlm: a program can be executed meanwhile");
+	fresh("rw", myself() ? MODE_MULTI : MODE_SQUASH);
+	end_skip;
+}
+
 static void
 linking(void)
 {
@@ -532,9 +603,9 @@ reloading(void)
 {
 	struct fh fh = sealed("file", false, NULL);
 	struct exports *ex = fixture_exports("/elsewhere *(rw)\n");
-	int none = -1;
+	struct fh_root none = { .fd = -1 };
 
-	broker_set_exports(broker, served_new(ex, &none, NULL, 0, true));
+	broker_set_exports(broker, served_new(ex, &none, NULL, 0));
 	ok(refused(&fh, BROKER_PATH, 65534, ESTALE),
 	    "a handle of a removed export is stale");
 }
@@ -548,7 +619,7 @@ main(void)
 	    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) == -1)
 		BAIL_OUT("securebits");
 	fh_keys_derive(&keys, fixture_key);
-	root = fixture_fd(O_PATH);
+	root = fixture_fd(O_RDONLY | O_DIRECTORY);
 	fixture_file("file", "hello", 0666);
 	if (mkfifoat(root, "fifo", 0666) == -1 ||
 	    symlinkat("file", root, "link") == -1 ||
@@ -568,6 +639,7 @@ main(void)
 	syncing();
 	identities();
 	reading();
+	locking();
 	reloading();
 	broker_client_free(client);
 	broker_free(broker);

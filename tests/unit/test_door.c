@@ -26,10 +26,14 @@ handles(void)
 	good = c.root;
 	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "a sealed handle opens");
 	c.root.bytes[FH_SIZE - 1] ^= 1;
-	cmp_ok(door_call_try(&c, 0), "==", NFSERR_BADHANDLE, "a wrong tag");
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_STALE, "a wrong tag");
 	c.root = good;
 	c.root.bytes[2] ^= 1;
-	cmp_ok(door_call_try(&c, 0), "==", NFSERR_BADHANDLE, "no such export");
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_STALE, "no such export");
+	c.root = good;
+	c.root.bytes[0] ^= 0x80;
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_BADHANDLE,
+	    "a version that Tern never made");
 	c.root = good;
 	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "it opens again");
 	cmp_ok(atomic_load(&c.ctx.thread->open), "==", 0, "nothing stays open");
@@ -55,6 +59,32 @@ clients(void)
 	door_call_clear(&c);
 }
 
+/* The export is listed, but its root is missing. */
+static void
+absent(void)
+{
+	struct door_call c;
+	struct served_export *e;
+	int root;
+
+	door_call_init(&c, "rw,no_root_squash");
+	(void)door_call_try(&c, 0);
+	e = c.ctx.thread->export;
+	root = e->root;
+	e->root = -1;
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_JUKEBOX,
+	    "a client is told to wait");
+	ok(c.call.refused && !c.call.silent, "in a reply that is not kept");
+	c.root.bytes[FH_SIZE - 1] ^= 1;
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_STALE,
+	    "a wrong handle does not get as far");
+	c.peer.from.bytes[0] = 10;
+	cmp_ok(door_call_try(&c, 0), "==", NFSERR_ACCES,
+	    "nor does another client");
+	e->root = root;
+	door_call_clear(&c);
+}
+
 static void
 deferring(void)
 {
@@ -66,18 +96,23 @@ deferring(void)
 	c.call.may_block = false;
 	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "served in the event loop");
 	e = c.ctx.thread->export;
-	atomic_store(&e->slow_until, 100);
-	c.call.started_ns = 50;
+	e->local_metadata = false;
 	ok(door_call_try(&c, 0) == NFS_DEFERRED && c.call.deferred,
-	    "on a slow export the call is deferred");
+	    "where another process has the metadata the call is deferred");
+	e->local_metadata = true;
 	c.call.deferred = false;
 	c.call.started_ns = 200;
-	cmp_ok(door_call_try(&c, 0), "==", NFS_OK, "and not for ever");
 	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.turn != 0,
 	    "a change is deferred, in turn");
 	ok(door_call_try(&c, DOOR_MODIFY | DOOR_SYNC) == NFS_DEFERRED &&
 		c.call.turn == 0,
 	    "one that waits for stable storage is not in turn");
+	atomic_store(&e->slow_until, 201);
+	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.turn == 0,
+	    "nor is any on a slow export");
+	atomic_store(&e->slow_until, 200);
+	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.turn != 0,
+	    "but not for ever");
 	c.call.deferred = false;
 	c.call.may_block = true;
 	ok(!door_must_defer(&c.ctx) && !c.call.deferred,
@@ -88,8 +123,7 @@ deferring(void)
 static void
 noticing(void)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t now = 1000000000, long_ns = 3000000;
+	const uint64_t second = 1000000000;
 	struct served_export *e;
 	struct door_thread *t;
 	struct door_call c;
@@ -99,47 +133,50 @@ noticing(void)
 	(void)door_call_try(&c, 0);
 	t = c.ctx.thread;
 	e = t->export;
-	for (i = 0; i < 8; i++, now++) {
-		door_watch(t, now);
-		door_note_latency(t, now, long_ns);
-	}
-	ok(atomic_load(&e->slow_until) == 0,
-	    "calls that took long but did not sleep prove nothing");
-	door_watch(t, now);
-	(void)nanosleep(&nap, NULL);
-	door_note_latency(t, now, long_ns);
-	ok(atomic_load(&e->slow_until) > now,
-	    "a call that slept in the loop makes its export slow");
-	now = atomic_load(&e->slow_until) + 1;
-	for (i = 0; i < 2; i++) {
-		door_watch(t, now);
-		(void)nanosleep(&nap, NULL);
-		door_note_latency(t, now, long_ns);
-	}
-	ok(atomic_load(&e->slow_until) > now + 3 * UINT64_C(1000000000),
-	    "for longer if it is slow again");
+	for (i = 0; i < 8; i++)
+		(void)door_note_wait(t, clock_ns());
+	ok(atomic_load(&e->slow_until) == 0, "short waits make nothing slow");
+	for (i = 0; i < 3; i++)
+		(void)door_note_wait(t, clock_ns() - second);
+	ok(atomic_load(&e->slow_until) == 0, "nor do few long ones");
+	(void)door_note_wait(t, clock_ns() - second);
+	ok(atomic_load(&e->slow_until) > clock_ns(),
+	    "several long ones make the export slow");
 	door_call_clear(&c);
 }
 
-/* A name that is not in memory waits for the disk, and then for the broker. */
+/* What was not used lately may have to come from a disk. */
 static void
-noticing_midway(void)
+cold(void)
 {
-	const struct timespec nap = { .tv_nsec = 3000000 };
+	struct door_found found;
+	struct door_obj dir;
 	struct door_call c;
-	int i;
 
 	door_call_init(&c, "rw,no_root_squash");
-	(void)door_call_try(&c, 0);
+	(void)door_open(&c.ctx, &c.root, DOOR_DIR, &dir);
 	c.call.may_block = false;
-	for (i = 0; i < 2; i++) {
-		c.call.started_ns = clock_ns();
-		door_watch(c.ctx.thread, c.call.started_ns);
-		(void)nanosleep(&nap, NULL);
-		(void)door_must_defer_question(&c.ctx);
-	}
-	ok(atomic_load(&c.ctx.thread->export->slow_until) > c.call.started_ns,
-	    "a call that slept before it was deferred makes its export slow");
+	c.call.started_ns = clock_ns();
+	ok(door_lookup(&c.ctx, &dir, "none", &found) == NFS_DEFERRED &&
+		c.call.deferred,
+	    "the event loop does not look for a name that nobody has used");
+	c.call.deferred = false;
+	c.call.may_block = true;
+	cmp_ok(door_lookup(&c.ctx, &dir, "none", &found), "==", NFSERR_NOENT,
+	    "a file thread does");
+	c.call.may_block = false;
+	ok(door_lookup(&c.ctx, &dir, "none", &found) == NFSERR_NOENT &&
+		!c.call.deferred,
+	    "then the event loop answers");
+	cmp_ok(door_access(&c.ctx, &dir, R_OK), "==", 0,
+	    "it does not ask for rights either");
+	ok(c.call.deferred, "but leaves that to a file thread");
+	c.call.deferred = false;
+	c.call.may_block = true;
+	(void)door_access(&c.ctx, &dir, R_OK);
+	c.call.may_block = false;
+	ok(door_access(&c.ctx, &dir, R_OK) == R_OK && !c.call.deferred, "once");
+	door_close(&dir);
 	door_call_clear(&c);
 }
 
@@ -203,9 +240,10 @@ main(void)
 	plan(NO_PLAN);
 	handles();
 	clients();
+	absent();
 	deferring();
 	noticing();
-	noticing_midway();
+	cold();
 	types();
 	removal();
 	done_testing();

@@ -16,14 +16,15 @@
 #include "base/util.h"
 #include "exports/client.h"
 #include "exports/load.h"
+#include "resolve/resolve.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/tern-exports.XXXXXX";
 static char file[64], said[1024];
 
 static void
-report(void *arg UNUSED, enum exports_severity severity UNUSED, int line,
-    int column, const char *message)
+report(void *arg UNUSED, enum exports_severity severity UNUSED,
+    const char *part UNUSED, int line, int column, const char *message)
 {
 	size_t len = strlen(said);
 
@@ -96,7 +97,8 @@ check_hand_on(void)
 
 	write_file("/x localhost(rw) no-such-host.invalid(rw)\n/y *(fsid=9)\n",
 	    0644);
-	ok(exports_load(&f, file, NULL, &hooks), "host names are resolved");
+	ok(exports_load(&f, file, &resolve_now, &hooks),
+	    "host names are resolved");
 	like(said, "no-such-host.invalid.*no address known",
 	    "an unknown host is reported");
 	ok(exports_client(&f.list->list[0], &local, NULL, NAMES_BYTES) != NULL,
@@ -118,8 +120,11 @@ check_hand_on(void)
 static void
 check_bad_pack(void)
 {
-	static const uint32_t heads[][2] = { { 0xffffffffu, 0 },
-		{ 0, 0xffffffffu }, { 100, 0 }, { 0, 1 }, { 0, 1024 } };
+	/* names, addresses, text, users */
+	static const uint32_t heads[][4] = { { 0xffffffffu, 0, 0, 0 },
+		{ 0, 0xffffffffu, 0, 0 }, { 0, 0, 0xffffffffu, 0 },
+		{ 0, 0, 0, 0xffffffffu }, { 1, 0, 0, 0 }, { 0, 1, 0, 0 },
+		{ 0, 0, 100, 0 }, { 0, 0, 0, 1 }, { 1024, 0, 0, 0 } };
 	size_t i;
 	int fd;
 
@@ -129,8 +134,9 @@ check_bad_pack(void)
 		    write(fd, heads[i], sizeof(heads[i])) !=
 			(ssize_t)sizeof(heads[i]))
 			BAIL_OUT("no memory file");
-		ok(exports_unpack(fd) == NULL, "pack with lengths %08x %08x",
-		    heads[i][0], heads[i][1]);
+		ok(exports_unpack(fd) == NULL,
+		    "pack with lengths %08x %08x %08x %08x", heads[i][0],
+		    heads[i][1], heads[i][2], heads[i][3]);
 		close(fd);
 	}
 	ok(exports_unpack(-1) == NULL, "a bad descriptor is refused");

@@ -35,8 +35,8 @@ add(struct out *o, const char *fmt, ...)
 }
 
 static void
-report(void *arg, enum exports_severity severity, int line, int column,
-    const char *message)
+report(void *arg, enum exports_severity severity, const char *file UNUSED,
+    int line, int column, const char *message)
 {
 	struct out *o = arg;
 
@@ -53,6 +53,8 @@ resolve(void *arg UNUSED, const char *name, struct addr *a, size_t max)
 		struct addr addr;
 	} hosts[] = {
 		{ "one", { .family = AF_INET, .bytes = { 10, 0, 0, 1 } } },
+		{ "@trusted", { .family = AF_INET, .bytes = { 10, 0, 0, 1 } } },
+		{ "@trusted", { .family = AF_INET, .bytes = { 10, 0, 0, 2 } } },
 		{ "two", { .family = AF_INET, .bytes = { 10, 0, 0, 2 } } },
 		{ "two",
 		    { .family = AF_INET6, .bytes = { 0xfd, 0, [15] = 2 } } },
@@ -98,7 +100,9 @@ add_options(struct out *o, const struct export_client *c)
 		{ p->mountpoint, " mountpoint" },
 		{ p->fold, " fold" },
 		{ p->fileid32, " fileid32" },
+		{ p->audit, " audit" },
 		{ p->certuser, " certuser" },
+		{ p->no_auth_nlm, " no_auth_nlm" },
 		{ p->setid, " setid" },
 		{ p->names == NAMES_UTF16LE, " utf16le" },
 	};

@@ -172,10 +172,12 @@ flags_are_set(const struct jail *jail, const char *path)
 static void
 test_mounts(void)
 {
-	struct jail_export list[] = { { media, true, 0 }, { srv, false, 0 },
-		{ nested, true, 0 } };
-	struct jail_export more[] = { { later, false, 0 }, { srv, false, 0 },
-		{ nested, true, 0 } };
+	struct jail_export list[] = { { .path = media, .read_only = true },
+		{ .path = srv, .read_only = false },
+		{ .path = nested, .read_only = true } };
+	struct jail_export more[] = { { .path = later, .read_only = false },
+		{ .path = srv, .read_only = false },
+		{ .path = nested, .read_only = true } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	int before;
 
@@ -192,7 +194,8 @@ test_mounts(void)
 	    "a path that is not exported has no root");
 
 	before = jail_root(jail, srv);
-	cmp_ok(jail_update(jail, more, nitems(more)), "==", 0, "updates");
+	cmp_ok(jail_update(jail, more, nitems(more), JAIL_ALL), "==", 0,
+	    "updates");
 	ok(inside(jail, sees_later), "a new export appears");
 	ok(inside(jail, media_is_gone), "a removed export is gone");
 	cmp_ok(jail_root(jail, media), "==", -1,
@@ -203,7 +206,7 @@ test_mounts(void)
 	ok(inside(jail, root_is_read_only), "the root is read-only again");
 
 	more[2].read_only = false;
-	ok(jail_update(jail, more, nitems(more)) == 0 &&
+	ok(jail_update(jail, more, nitems(more), JAIL_ALL) == 0 &&
 		jail_root(jail, nested) != -1,
 	    "a changed export is mounted again");
 
@@ -213,7 +216,7 @@ test_mounts(void)
 static void
 test_moved_out(void)
 {
-	struct jail_export list[] = { { srv, false, 0 } };
+	struct jail_export list[] = { { .path = srv, .read_only = false } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	struct jail_view view;
 	char out[256], in[256];
@@ -249,8 +252,9 @@ is_current(const struct jail *jail, const char *path)
 static void
 test_replaced(void)
 {
-	struct jail_export list[] = { { media, true, 0 }, { srv, false, 0 },
-		{ nested, true, 0 } };
+	struct jail_export list[] = { { .path = media, .read_only = true },
+		{ .path = srv, .read_only = false },
+		{ .path = nested, .read_only = true } };
 	struct jail *jail = jail_new(list, nitems(list), false);
 	int before = jail_root(jail, srv);
 	char away[200];
@@ -258,17 +262,18 @@ test_replaced(void)
 	ok(rmdir(media) == 0 && mkdir(media, 0755) == 0 &&
 		!is_current(jail, media),
 	    "an exported directory is removed and made again");
-	cmp_ok(jail_update(jail, list, nitems(list)), "==", 0, "updates");
+	cmp_ok(jail_update(jail, list, nitems(list), JAIL_ALL), "==", 0,
+	    "updates");
 	ok(is_current(jail, media), "the new directory is mounted");
 	cmp_ok(jail_root(jail, srv), "==", before,
 	    "the other export keeps its mount");
 	(void)snprintf(away, sizeof(away), "%s.away", nested);
 	ok(rename(nested, away) == 0 &&
-		jail_update(jail, list, nitems(list)) == 0 &&
+		jail_update(jail, list, nitems(list), JAIL_ALL) == 0 &&
 		jail_root(jail, nested) == -1,
 	    "an export that was moved away has no root");
 	ok(rename(away, nested) == 0 &&
-		jail_update(jail, list, nitems(list)) == 0 &&
+		jail_update(jail, list, nitems(list), JAIL_ALL) == 0 &&
 		is_current(jail, nested),
 	    "it has one again after it was moved back");
 	jail_free(jail);
@@ -278,7 +283,8 @@ static void
 test_absent(void)
 {
 	char gone[256];
-	struct jail_export list[] = { { gone, false, 0 }, { srv, false, 0 } };
+	struct jail_export list[] = { { .path = gone, .read_only = false },
+		{ .path = srv, .read_only = false } };
 	struct jail *jail;
 
 	(void)snprintf(gone, sizeof(gone), "%s/absent", base);
@@ -286,7 +292,7 @@ test_absent(void)
 	ok(jail_root(jail, gone) == -1 && jail_root(jail, srv) != -1,
 	    "a path that does not exist is left out, the others served");
 	(void)mkdir(gone, 0755);
-	ok(jail_update(jail, list, nitems(list)) == 0 &&
+	ok(jail_update(jail, list, nitems(list), JAIL_ALL) == 0 &&
 		jail_root(jail, gone) != -1,
 	    "it is served after it appears and exports are reloaded");
 	jail_free(jail);
@@ -298,9 +304,12 @@ test_links(void)
 {
 	char absolute[256], there[256], up[256], loop[256], user[256];
 	char own[256], moved[256];
-	struct jail_export list[] = { { absolute, false, 0 },
-		{ moved, false, 0 }, { loop, false, 0 }, { own, false, 0 },
-		{ up, false, 0 }, { user, false, 0 } };
+	struct jail_export list[] = { { .path = absolute, .read_only = false },
+		{ .path = moved, .read_only = false },
+		{ .path = loop, .read_only = false },
+		{ .path = own, .read_only = false },
+		{ .path = up, .read_only = false },
+		{ .path = user, .read_only = false } };
 	struct jail *jail;
 
 	(void)snprintf(absolute, sizeof(absolute), "%s/absolute/deep", base);
@@ -338,8 +347,9 @@ test_links(void)
 static void
 test_user(void)
 {
-	struct jail_export list[] = { { srv, false, 0 } };
-	struct jail_export more[] = { { later, false, 0 }, { srv, false, 0 } };
+	struct jail_export list[] = { { .path = srv, .read_only = false } };
+	struct jail_export more[] = { { .path = later, .read_only = false },
+		{ .path = srv, .read_only = false } };
 	int status;
 	pid_t pid = fork();
 
@@ -355,7 +365,7 @@ test_user(void)
 		jail = jail_new(list, nitems(list), true);
 		bits |= jail_kind(jail) == JAIL_USER ? 1 : 0;
 		bits |= flags_are_set(jail, srv) ? 2 : 0;
-		bits |= jail_update(jail, more, nitems(more)) == 0 &&
+		bits |= jail_update(jail, more, nitems(more), JAIL_ALL) == 0 &&
 			jail_root(jail, later) != -1 ?
 		    4 :
 		    0;
@@ -410,7 +420,8 @@ lose_sys_admin(void)
 static void
 test_chroot(void)
 {
-	struct jail_export list[] = { { media, false, 0 }, { srv, false, 0 } };
+	struct jail_export list[] = { { .path = media, .read_only = false },
+		{ .path = srv, .read_only = false } };
 	struct jail_view view;
 	struct jail *jail;
 	int status;

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <netinet/in.h>
+
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +223,59 @@ test_lasting(void)
 	server_stop();
 }
 
+/* A socket that is bound, as of a server that lives. */
+static int
+living(struct addr *at)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	socklen_t len = sizeof(in);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd == -1 || bind(fd, (struct sockaddr *)&in, len) == -1 ||
+	    getsockname(fd, (struct sockaddr *)&in, &len) == -1)
+		err(1, "socket");
+	(void)addr_parse(at, "0.0.0.0");
+	at->port = ntohs(in.sin_port);
+	return fd;
+}
+
+/* Services that belong together leave the entry of a server that lives. */
+static void
+test_together(void)
+{
+	struct registration *holder, *r;
+	struct addr at;
+	int fd = living(&at);
+
+	server_start(SOCKET_COMPAT);
+	holder = register_new(base, path);
+	(void)register_add(holder, NFS, 3, true, &at);
+	register_start(holder);
+	ok(wait_done(holder, true), "a server has one of three entries");
+	r = new_client(2049);
+	register_together(r, "test");
+	register_start(r);
+	turn_for(0.2);
+	ok(!register_is_done(r), "one that needs all three is refused");
+	cmp_ok(pmap_map_count(pm.map), "==", 1, "and keeps none");
+	cmp_ok(pmap_map_next(pm.map, NULL)->svc.at.at.port, "==", at.port,
+	    "nor takes the other's");
+	ok(wait_farewell(holder), "the other unregisters");
+	ok(wait_done(r, true), "then all three are registered");
+	register_free(r);
+	turn_for(0.05);
+	cmp_ok(pmap_map_count(pm.map), "==", 3, "its entries outlast it");
+	close(fd);
+	r = new_client(at.port);
+	register_together(r, "test");
+	register_start(r);
+	ok(wait_done(r, true), "entries without a server are replaced");
+	cmp_ok(pmap_map_next(pm.map, NULL)->svc.at.at.port, "==", at.port,
+	    "the entries have the new port");
+	ok(wait_farewell(r), "it ends");
+	server_stop();
+}
+
 static void
 test_early_end(void)
 {
@@ -310,6 +365,7 @@ main(void)
 	test_restart();
 	test_refused();
 	test_lasting();
+	test_together();
 	test_early_end();
 	test_liars();
 	test_limit();

@@ -97,12 +97,12 @@ report(void *arg, const struct role_list *list)
 
 	r.setup = ((struct setup *)in->setup)->word;
 	for (i = 0; i < list->conf->n; i++)
-		r.nroots += list->roots[i] != -1;
-	r.gone = list->roots[GONE] == -1;
-	r.last = inode(list->roots[list->conf->n - 1]);
+		r.nroots += list->roots[i].fd != -1;
+	r.gone = list->roots[GONE].fd == -1;
+	r.last = inode(list->roots[list->conf->n - 1].fd);
 	if (list->nsubs > 0) {
 		r.sub = list->subs[0];
-		r.sub_ino = inode(list->subs[0].root);
+		r.sub_ino = inode(list->subs[0].root.fd);
 	}
 	(void)ipc_send(ROLE_CHANNEL, SAY_REPORT, &r, sizeof(r), NULL, 0);
 }
@@ -180,7 +180,7 @@ test_both_ends(void)
 	subs.list[0] = (struct submount){ .index = 3,
 		.id = 77,
 		.path = "/inside",
-		.root = jail_root(jail, list[7].path) };
+		.root = *jail_facts(jail, list[7].path) };
 	base = event_base_new();
 	child = role_start(base, &d, &spec);
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
@@ -198,7 +198,7 @@ test_both_ends(void)
 	ok(got.nsubs == 1 && got.sub.index == 3 && got.sub.id == 77,
 	    "the list has the submount");
 	is(got.sub.path, "/inside", "the submount has its path");
-	ok(got.sub_ino == inode(subs.list[0].root),
+	ok(got.sub_ino == inode(subs.list[0].root.fd),
 	    "the submount has its root");
 	role_exports_send(child, &file, jail, NULL);
 	ok(!role_is_current(child), "the next one is owed");
@@ -252,7 +252,7 @@ test_nonsense(void)
 	in = between(3);
 	say(in, ROLE_ROOTS, &one, sizeof(one), 1);
 	say(in, ROLE_SUBMOUNT, &sub, sizeof(sub), 1);
-	ok(in->next.roots[1] != -1 && in->next.nsubs == 1,
+	ok(in->next.roots[1].fd != -1 && in->next.nsubs == 1,
 	    "a root and a submount are accepted");
 	dies_ok({ say(in, ROLE_ROOTS, &one, sizeof(one), 1); },
 	    "the same root in a second message");

@@ -92,9 +92,9 @@ other_thread(void *arg)
 static void
 switching(void)
 {
-	struct cred a = { 1000, 1001, 2, { 5, 6 } };
-	struct cred b = { 2000, 2001, 0, { 0 } };
-	struct cred bad = { UINT32_MAX, 1, 0, { 0 } };
+	struct cred a = { 1000, 1001, 2, { 5, 6 }, false };
+	struct cred b = { 2000, 2001, 0, { 0 }, false };
+	struct cred bad = { UINT32_MAX, 1, 0, { 0 }, false };
 	struct cred_acting acting;
 	gid_t groups[8];
 	pthread_t thread;
@@ -121,7 +121,7 @@ switching(void)
 static void *
 switch_and_look(void *arg)
 {
-	struct cred a = { 3000, 3000, 0, { 0 } };
+	struct cred a = { 3000, 3000, 0, { 0 }, false };
 	struct cred_acting acting;
 
 	cred_init(&acting, MODE_MULTI);
@@ -149,12 +149,12 @@ threads(void)
 static void
 without_right(void)
 {
-	struct cred a = { 1000, 1000, 0, { 0 } };
+	struct cred a = { 1000, 1000, 0, { 0 }, false };
 	struct cred_acting acting;
 
 	cred_init(&acting, MODE_MULTI);
 	acting.known = true; /* setgroups() would fail: skip it */
-	acting.now = (struct cred){ 5000, 1000, 0, { 0 } };
+	acting.now = (struct cred){ 5000, 1000, 0, { 0 }, false };
 	if (setresuid(5000, 5000, 5000) == -1 ||
 	    cred_switch(&acting, &a) != -1 || acting.known)
 		_exit(1);
@@ -166,7 +166,7 @@ without_right(void)
 static void
 alone(void)
 {
-	struct cred a = { 1000, 1000, 0, { 0 } };
+	struct cred a = { 1000, 1000, 0, { 0 }, false };
 	struct cred_acting acting;
 
 	ok(cred_settle((uint32_t)geteuid(), (uint32_t)getegid()) == 0,
@@ -180,7 +180,8 @@ alone(void)
 static void
 keys(void)
 {
-	struct cred a = { 1, 2, 1, { 3 } }, b = { 1, 2, 1, { 4 } };
+	struct cred a = { 1, 2, 1, { 3 }, false },
+		    b = { 1, 2, 1, { 4 }, false };
 
 	ok(cred_key(&a) != cred_key(&b) && !cred_equal(&a, &b),
 	    "another group makes another caller");

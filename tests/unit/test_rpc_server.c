@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "stub.h"
 #include "tap.h"

@@ -15,6 +15,9 @@
 #include "stub.h"
 #include "tap.h"
 
+#define HOST_CONNS 12
+#define HOST_CALLS 20
+
 static uint8_t buf[1 << 20];
 
 /* Writes a framed call to buf. Returns its length. */
@@ -29,20 +32,28 @@ framed(uint32_t xid, enum stub_proc proc, uint32_t arg)
 	return 4 + len;
 }
 
-/* Reads a reply of at most 64 bytes. Returns its xid, or 0 at the end. */
+/*
+ * Reads a reply of at most 64 bytes, and returns one of its words in host order:
+ * 0 is the xid, 6 the first word of the result. Returns 0 at the end.
+ */
 static uint32_t
-reply_xid(int fd)
+reply_word(int fd, size_t i)
 {
-	uint8_t in[68];
-	uint32_t mark, xid;
+	uint32_t mark, in[17];
 
 	if (recv(fd, &mark, 4, MSG_WAITALL) != 4)
 		return 0;
 	mark = ntohl(mark) & 0x7fffffff;
-	if (mark > sizeof(in) || recv(fd, in, mark, MSG_WAITALL) != (int)mark)
+	if (mark > sizeof(in) || mark < (i + 1) * 4 ||
+	    recv(fd, in, mark, MSG_WAITALL) != (int)mark)
 		return 0;
-	memcpy(&xid, in, 4);
-	return ntohl(xid);
+	return ntohl(in[i]);
+}
+
+static uint32_t
+reply_xid(int fd)
+{
+	return reply_word(fd, 0);
 }
 
 static void
@@ -215,6 +226,21 @@ test_noise(const struct stub_server *s)
 	close(fd);
 }
 
+/* Sends calls of 5 ms each, without waiting for their replies. */
+static void
+send_work(int fd, uint32_t count)
+{
+	size_t len = 0, n;
+	uint32_t xid;
+
+	for (xid = 1; xid <= count; xid++) {
+		n = stub_message(buf + len + 4, 124, xid, STUB_WORK, NULL, 0);
+		stub_mark(buf + len, n, true);
+		len += n + 4;
+	}
+	(void)send(fd, buf, len, 0);
+}
+
 /* Few calls that take long are as much as many short ones. */
 static void
 test_time(void)
@@ -222,20 +248,12 @@ test_time(void)
 	struct stub_server s = { .limits = rpc_limits_default };
 	uint32_t out[1] = { 0 }, xid;
 	const char *why;
-	size_t len = 0;
 	int busy, other;
 
 	stub_start(&s);
 	busy = stub_tcp(&s);
 	other = stub_tcp(&s);
-	for (xid = 1; xid <= 100; xid++) {
-		size_t n =
-		    stub_message(buf + len + 4, 124, xid, STUB_WORK, NULL, 0);
-
-		stub_mark(buf + len, n, true);
-		len += n + 4;
-	}
-	(void)send(busy, buf, len, 0);
+	send_work(busy, 100);
 	cmp_ok(stub_call(other, true, STUB_WORK, NULL, 0, out, 1, &why),
 	    "==", 1, "a call beside 100 that take 5 ms each is answered");
 	cmp_ok(out[0], "<", 50, "it does not wait for all of them");
@@ -243,6 +261,51 @@ test_time(void)
 		;
 	cmp_ok(xid, "==", 101, "all of them are answered in order");
 	close(busy);
+	close(other);
+	stub_stop(&s);
+}
+
+/*
+ * A host with many connections gets no more than one with one. Its own
+ * connections are served by rotation.
+ */
+static void
+test_hosts(void)
+{
+	struct stub_server s = { .limits = rpc_limits_default };
+	int busy[HOST_CONNS], other, last, i, answered = 0;
+	struct pollfd pfd[HOST_CONNS];
+	uint32_t first, second, third;
+
+	stub_start(&s);
+	for (i = 0; i < HOST_CONNS; i++) {
+		busy[i] = stub_tcp(&s);
+		send_work(busy[i], HOST_CALLS);
+		pfd[i] = (struct pollfd){ .fd = busy[i], .events = POLLIN };
+	}
+	other = stub_tcp_from(&s, "127.0.0.2");
+	send_work(other, 3);
+	last = stub_tcp(&s);
+	send_work(last, 1);
+	first = reply_word(other, 6);
+	second = reply_word(other, 6);
+	third = reply_word(other, 6);
+	ok(first > 0 && second > first && third > second,
+	    "calls beside %d connections of another host are answered",
+	    HOST_CONNS);
+	ok(second - first <= 3 && third - second <= 3,
+	    "each waits for one turn of that host (%u and %u calls)",
+	    second - first, third - second);
+	ok(reply_word(last, 6) < first + HOST_CONNS * HOST_CALLS / 2,
+	    "another connection of that host has its turn");
+	(void)poll(pfd, HOST_CONNS, 0);
+	for (i = 0; i < HOST_CONNS; i++)
+		answered += (pfd[i].revents & POLLIN) != 0;
+	cmp_ok(answered, "==", HOST_CONNS,
+	    "those before it had theirs: they are served by rotation");
+	for (i = 0; i < HOST_CONNS; i++)
+		close(busy[i]);
+	close(last);
 	close(other);
 	stub_stop(&s);
 }
@@ -341,5 +404,6 @@ main(void)
 	stub_stop(&s);
 	test_late();
 	test_time();
+	test_hosts();
 	done_testing();
 }

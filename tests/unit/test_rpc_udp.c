@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/meter.h"
-#include "rpc/pool.h"
+#include "pool/pool.h"
 #include "stub.h"
 #include "tap.h"
 
@@ -400,6 +400,59 @@ test_rate(void)
 	rpc_udp_free(udp);
 }
 
+static struct rpc_peer replied;
+static size_t replied_len;
+
+static void
+on_reply(void *arg, const struct rpc_peer *peer, const uint8_t *data,
+    size_t len)
+{
+	if (arg == &replied && len >= 8 && data[7] == 1) {
+		replied = *peer;
+		replied_len = len;
+	}
+}
+
+/* A call of the server to its client, from the served socket. */
+static void
+test_outgoing(void)
+{
+	static const uint8_t ours[] = "a call of the server";
+	static const uint8_t theirs[24] = { 0, 0, 0, 9, 0, 0, 0, 1 };
+	struct rpc_peer peer = { .kind = RPC_UDP };
+	struct sockaddr_storage ss;
+	socklen_t size = sizeof(ss);
+	int fd;
+
+	begin("0.0.0.0");
+	fd = client("127.0.0.3");
+	(void)getsockname(fd, (struct sockaddr *)&ss, &size);
+	(void)addr_from_sockaddr(&peer.from, (struct sockaddr *)&ss, size);
+	(void)addr_parse(&peer.to, "127.0.0.3");
+	ok(rpc_udp_send(udp, &peer, ours, sizeof(ours)), "a message is sent");
+	cmp_ok(reply(fd), "==", (int)sizeof(ours),
+	    "it comes from the address and port that the client knows");
+	(void)send(fd, theirs, sizeof(theirs), 0);
+	call(fd, 1, STUB_NULL, 0);
+	cmp_ok(reply(fd), "==", 24, "without a reader replies are dropped");
+	rpc_udp_on_reply(udp, on_reply, &replied);
+	(void)send(fd, theirs, sizeof(theirs), 0);
+	(void)send(fd, theirs, 7, 0);
+	call(fd, 2, STUB_NULL, 0);
+	cmp_ok(reply(fd), "==", 24, "calls are still served");
+	ok(replied_len == sizeof(theirs) &&
+		addr_equal(&replied.from, &peer.from) &&
+		addr_same_host(&replied.to, &peer.to),
+	    "a reply is passed on, with its sender");
+	sends_fail = 1;
+	sends_error = EAGAIN;
+	ok(rpc_udp_send(udp, &peer, ours, sizeof(ours)),
+	    "what a full socket cannot take waits");
+	cmp_ok(reply(fd), "==", (int)sizeof(ours), "and is sent later");
+	close(fd);
+	rpc_udp_free(udp);
+}
+
 int
 main(void)
 {
@@ -415,6 +468,7 @@ main(void)
 	test_noise();
 	test_batches();
 	test_late();
+	test_outgoing();
 	skip(!own, 11, "no network namespace");
 	test_odd_sources();
 	test_amplification();

@@ -290,6 +290,8 @@ submount_child(void)
 {
 	static const struct exports_hooks quiet;
 	static struct submounts found;
+	const struct forbid forbid = { .n = 0 };
+	struct mountinfo info;
 	struct exports *ex = exports_parse("/tmp *(crossmnt)\n", 17, &quiet);
 	size_t i, j;
 	int wrong = 0;
@@ -302,7 +304,8 @@ submount_child(void)
 		if (mkdir(submounts[i].path, 0755) == -1 ||
 		    mount("tern", submounts[i].path, "tmpfs", 0, NULL) == -1)
 			return 101;
-	submounts_list(&found, ex);
+	mountinfo_read(&info);
+	submounts_list(&found, ex, &info, &forbid);
 	for (i = 0; i < nitems(submounts); i++) {
 		for (j = 0; j < found.n; j++)
 			if (strcmp(found.list[j].path, submounts[i].path) == 0)
@@ -313,6 +316,7 @@ submount_child(void)
 			wrong++;
 		}
 	}
+	mountinfo_clear(&info);
 	exports_free(ex);
 	return wrong;
 }

@@ -71,12 +71,15 @@ static void
 check_root(void)
 {
 	struct fh_plain plain;
+	struct fh_root at;
 	int fd = open_at(".");
 
-	seal_root(&sealed, &root, &ex->list[0], -1, true, &keys);
+	seal_root(&sealed, &root, &ex->list[0], NULL, &keys);
 	ok(!root.sealed[NAMES_BYTES] && sealed.conf == NULL,
 	    "a missing root is not sealed");
-	seal_root(&sealed, &root, &ex->list[0], fd, true, &keys);
+	if (fh_fs_look(&at, fd, true) == -1)
+		BAIL_OUT("root");
+	seal_root(&sealed, &root, &ex->list[0], &at, &keys);
 	ok(root.sealed[NAMES_BYTES], "a root is sealed");
 	ok(!root.sealed[NAMES_UTF16LE],
 	    "not for players if no entry of the export is for them");
@@ -153,14 +156,16 @@ named(const struct seal_export *s, const char *below, bool *good)
 static void
 check_inside(void)
 {
-	struct submount sub = { .id = 78, .root = open_at("sub") };
+	struct submount sub = { .id = 78 };
 	struct seal_export s, alone;
 	struct fh_plain plain;
 	struct fh a, b;
 	bool good;
 
+	if (fh_fs_look(&sub.root, open_at("sub"), true) == -1)
+		BAIL_OUT("root");
 	(void)snprintf(sub.path, sizeof(sub.path), "%s/sub", dir);
-	seal_submount(&s, &sub, true, &ex->list[0]);
+	seal_submount(&s, &sub, &ex->list[0]);
 	a = named(&s, "sub", &good);
 	ok(good && fh_check_worker(&a, sub.path, &keys.worker, &plain) &&
 		plain.export_id == 78,
@@ -178,7 +183,7 @@ check_inside(void)
 	    "by name: a path below it starts there");
 	(void)named(&s, "su", &good);
 	ok(!good, "by name: a path that does not lead there is refused");
-	close(sub.root);
+	close(sub.root.fd);
 }
 
 int

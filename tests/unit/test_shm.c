@@ -14,6 +14,7 @@ main(void)
 {
 	int fd = shm_new(4096), pair[2];
 	char *at, *seen;
+	void *published = NULL;
 
 	plan(NO_PLAN);
 	at = fd == -1 ? NULL : shm_map(fd, 4096, true);
@@ -30,5 +31,14 @@ main(void)
 	ok(ftruncate(fd, 0) == -1 && ftruncate(fd, 8192) == -1,
 	    "no process can change its size");
 	ok(shm_map(-1, 4096, true) == NULL, "a bad descriptor is an error");
+	fd = shm_new_published(4096, &published);
+	seen = fd == -1 ? NULL : shm_map(fd, 4096, false);
+	if (seen == NULL)
+		BAIL_OUT("no memory to publish");
+	*(char *)published = 'z';
+	ok(seen[0] == 'z', "published memory is written here and read there");
+	ok(shm_map(fd, 4096, true) == NULL && write(fd, "y", 1) == -1 &&
+		seen[0] == 'z',
+	    "nobody else can write it");
 	done_testing();
 }

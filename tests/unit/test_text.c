@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Octal escapes: encoding and decoding.
+ * Octal escapes: encoding and decoding. Misspelt words.
  * Runs in: test program.
  */
 #include <stdint.h>
@@ -25,6 +25,38 @@ static const struct {
 	{ "\\089", "\\089", "no octal digits" },
 };
 
+static const char *const known[] = { "rw", "ro", "all_squash", "dump-all",
+	"a-word-that-is-longer-than-thirty-two-letters" };
+
+static const struct {
+	const char *word, *best;
+} misspelt[] = {
+	{ "rww", "rw" },
+	{ "all-squash", "all_squash" },
+	{ "dumpall", "dump-all" },
+	{ "dumpalll", "dump-all" },
+	{ "xy", NULL },
+	{ "", NULL },
+	{ "unlike-all-of-them", NULL },
+	{ "a-word-that-is-longer-than-thirty-two-letter", NULL },
+};
+
+static void
+test_near(void)
+{
+	size_t i, j;
+
+	for (i = 0; i < nitems(misspelt); i++) {
+		struct text_near near = { .word = misspelt[i].word,
+			.len = strlen(misspelt[i].word) };
+
+		for (j = 0; j < nitems(known); j++)
+			text_near(&near, known[j]);
+		is(near.best, misspelt[i].best, "nearest to \"%s\"",
+		    misspelt[i].word);
+	}
+}
+
 int
 main(void)
 {
@@ -47,5 +79,6 @@ main(void)
 	}
 	cmp_ok(bad, "==", 0, "every byte survives both conversions");
 	ok(!text_octal("1234", 2, &back), "no digit is read beyond the end");
+	test_near();
 	done_testing();
 }

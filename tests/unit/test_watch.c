@@ -4,6 +4,7 @@
  * Runs in: tests only.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -66,6 +67,28 @@ waiting(struct role *role)
 	return 0;
 }
 
+static void *
+work(void *arg)
+{
+	while (getppid() != 1)
+		;
+	return arg;
+}
+
+/* The first thread waits, another one works. */
+static int
+half_waiting(struct role *role)
+{
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, work, NULL) != 0)
+		return 1;
+	say(role, SAY_READY);
+	while (pause() == -1)
+		;
+	return 0;
+}
+
 static int
 talking(struct role *role)
 {
@@ -102,6 +125,7 @@ static const struct role_spec specs[] = {
 	{ .name = "spinning", .messages = &messages },
 	{ .name = "waiting", .messages = &messages },
 	{ .name = "talking", .messages = &messages },
+	{ .name = "half-waiting", .messages = &messages },
 };
 
 /*
@@ -172,7 +196,7 @@ main(int argc, char *argv[])
 {
 	static const struct role_row roles[] = { { "good", good },
 		{ "spinning", spinning }, { "waiting", waiting },
-		{ "talking", talking } };
+		{ "talking", talking }, { "half-waiting", half_waiting } };
 	struct role_child *child;
 	struct watch watch;
 	pid_t first;
@@ -200,6 +224,13 @@ main(int argc, char *argv[])
 	judge(child);
 	ok(role_pid(child) == first && !was_unwell,
 	    "a role that waits is left alone, and the watchdog is fed");
+	role_free(child);
+
+	child = start(4);
+	first = role_pid(child);
+	judge(child);
+	ok(role_pid(child) == first && !was_unwell,
+	    "so is one whose other threads work");
 	role_free(child);
 
 	child = start(3);

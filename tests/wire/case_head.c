@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The headers of calls and replies in words: "call nfs3 LOOKUP uid 0" and
- * "reply NOENT". The numbers are those of RFC 5531, 1094, 1813 and 1833. They
+ * "reply NOENT". The numbers are those of RFC 5531, 1094, 1813, 1833 and XNFS. They
  * are repeated here because the daemons' own tables are what is tested.
  * Runs in: tests.
  */
@@ -18,12 +18,18 @@
 static const struct case_program programs[] = {
 	{ "nfs2", 100003, 2, NFS2 },
 	{ "nfs3", 100003, 3, NFS3 },
+	{ "nfsacl2", 100227, 2, NFS2 | NFSACL },
+	{ "nfsacl3", 100227, 3, NFS3 | NFSACL },
 	{ "mount1", 100005, 1, MOUNT1 },
 	{ "mount2", 100005, 2, MOUNT1 },
 	{ "mount3", 100005, 3, MOUNT3 },
 	{ "pmap2", 100000, 2, PMAP2 },
 	{ "rpcb3", 100000, 3, RPCB },
 	{ "rpcb4", 100000, 4, RPCB },
+	{ "nlm1", 100021, 1, NLM1 },
+	{ "nlm3", 100021, 3, NLM1 },
+	{ "nlm4", 100021, 4, NLM4 },
+	{ "nsm1", 100024, 1, NSM },
 };
 
 struct status {
@@ -116,8 +122,8 @@ program_named(struct case_parser *p, const char *name)
 		if (strcmp(programs[i].name, name) == 0)
 			return &programs[i];
 	(void)case_fail(p,
-	    "unknown program \"%s\": expected nfs2 nfs3 mount1 mount2 mount3 "
-	    "pmap2 rpcb3 or rpcb4",
+	    "unknown program \"%s\": expected nfs2 nfs3 nfsacl2 nfsacl3 "
+	    "mount1 mount2 mount3 pmap2 rpcb3 rpcb4 nlm1 nlm3 nlm4 or nsm1",
 	    name);
 	return NULL;
 }

@@ -34,6 +34,10 @@ enum case_dialect {
 	MOUNT3 = 8,
 	PMAP2 = 16,
 	RPCB = 32, /* versions 3 and 4 */
+	NLM1 = 64, /* and version 3 */
+	NLM4 = 128,
+	NSM = 256,
+	NFSACL = 512,
 };
 
 struct case_program {

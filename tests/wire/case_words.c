@@ -14,6 +14,8 @@
 #define NFS   (NFS2 | NFS3)
 #define MOUNT (MOUNT1 | MOUNT3)
 #define MAPS  (PMAP2 | RPCB)
+#define NLM   (NLM1 | NLM4)
+#define LOCKS (NLM | NSM)
 #define ALL   (NFS | MOUNT | MAPS)
 
 /* A word; size is what its put needs to know. */
@@ -60,8 +62,29 @@ static const struct {
 	/* protocols of version 2 of the portmapper, semantics of version 4 */
 	{ "tcp", 6 },
 	{ "udp", 17 },
+	/* tags of an ACL */
+	{ "USER_OBJ", 0x1 },
+	{ "USER", 0x2 },
+	{ "GROUP_OBJ", 0x4 },
+	{ "GROUP", 0x8 },
+	{ "MASK", 0x10 },
+	{ "OTHER", 0x20 },
 	{ "NC_TPI_CLTS", 1 },
 	{ "NC_TPI_COTS_ORD", 3 },
+	/* nlm_stats and nlm4_stats */
+	{ "GRANTED", 0 },
+	{ "DENIED", 1 },
+	{ "DENIED_NOLOCKS", 2 },
+	{ "BLOCKED", 3 },
+	{ "DENIED_GRACE_PERIOD", 4 },
+	{ "DEADLCK", 5 },
+	{ "ROFS", 6 },
+	{ "STALE_FH", 7 },
+	{ "FBIG", 8 },
+	{ "FAILED", 9 },
+	/* sm_res */
+	{ "STAT_SUCC", 0 },
+	{ "STAT_FAIL", 1 },
 };
 
 static const struct field *field_named(const struct case_parser *,
@@ -121,6 +144,23 @@ case_put_list(struct case_parser *p, size_t size)
 		if (!case_put_number(p, size))
 			return false;
 	case_set_u32(p, at, n);
+	return true;
+}
+
+/* The number of entries, then the entries: "acl USER_OBJ 0 6 MASK 0 7". */
+static bool
+put_acl(struct case_parser *p, size_t size)
+{
+	size_t at = p->msg->len, n;
+
+	if (!case_add_u32(p, 0) || !case_add_u32(p, 0))
+		return false;
+	for (n = 0; !at_end(p); n++)
+		if (!case_put_number(p, size) || !case_put_number(p, size) ||
+		    !case_put_number(p, size))
+			return false;
+	case_set_u32(p, at, n);
+	case_set_u32(p, at + 4, n);
 	return true;
 }
 
@@ -365,9 +405,9 @@ static const struct field fields[] = {
 	{ "entry", ALL, put_mark, 1 },
 	{ "end", ALL, put_mark, 0 },
 	{ "fh", NFS2 | MOUNT1, put_fixed, 32 },
-	{ "fh", NFS3 | MOUNT3, put_opaque, 0 },
+	{ "fh", NFS3 | MOUNT3 | NLM, put_opaque, 0 },
 	{ "postfh", NFS3, put_optional_opaque, 0 },
-	{ "name", NFS, put_opaque, 0 },
+	{ "name", NFS | LOCKS, put_opaque, 0 },
 	{ "text", NFS, put_opaque, 0 },
 	{ "data", NFS, put_opaque, 0 },
 	{ "attr", NFS2, put_attr2, 0 },
@@ -425,6 +465,10 @@ static const struct field fields[] = {
 	{ "chown_restricted", NFS3, case_put_number, 4 },
 	{ "case_insensitive", NFS3, case_put_number, 4 },
 	{ "case_preserving", NFS3, case_put_number, 4 },
+	{ "access", NFSACL, case_put_number, 4 },
+	{ "mask", NFSACL, case_put_number, 4 },
+	{ "acl", NFSACL, put_acl, 4 },
+	{ "entries", NFSACL, case_put_number, 4 },
 	{ "path", MOUNT, put_opaque, 0 },
 	{ "host", MOUNT, put_opaque, 0 },
 	{ "group", MOUNT, put_optional_opaque, 0 },
@@ -445,7 +489,27 @@ static const struct field fields[] = {
 	{ "time", RPCB, case_put_number, 4 },
 	{ "args", MAPS, put_opaque, 0 },
 	{ "res", MAPS, put_opaque, 0 },
-	{ "result", MAPS, case_put_number, 4 },
+	{ "result", MAPS | NSM, case_put_number, 4 },
+	{ "cookie", NLM, put_opaque, 0 },
+	{ "oh", NLM, put_opaque, 0 },
+	{ "svid", NLM, case_put_number, 4 },
+	{ "offset", NLM1, case_put_number, 4 },
+	{ "offset", NLM4, case_put_number, 8 },
+	{ "length", NLM1, case_put_number, 4 },
+	{ "length", NLM4, case_put_number, 8 },
+	{ "block", NLM, case_put_number, 4 },
+	{ "exclusive", NLM, case_put_number, 4 },
+	{ "reclaim", NLM, case_put_number, 4 },
+	{ "mode", NLM, case_put_number, 4 },
+	{ "access", NLM, case_put_number, 4 },
+	{ "sequence", NLM, case_put_number, 4 },
+	{ "stat", NLM, case_put_number, 4 },
+	{ "state", LOCKS, case_put_number, 4 },
+	{ "my_name", NSM, put_opaque, 0 },
+	{ "program", NSM, case_put_number, 4 },
+	{ "version", NSM, case_put_number, 4 },
+	{ "procedure", NSM, case_put_number, 4 },
+	{ "priv", NSM, put_fixed, 16 },
 };
 
 static const struct field *

@@ -91,7 +91,8 @@ make_tree(void)
 static struct served_exports *
 make_table(struct exports *ex)
 {
-	int beside = open_below("outside", O_PATH), roots[NEXPORTS];
+	int beside = open_below("outside", O_PATH), fd;
+	struct fh_root roots[NEXPORTS];
 	struct mountd_handles handles[NEXPORTS];
 	struct fh_plain plain;
 	size_t i;
@@ -99,8 +100,10 @@ make_table(struct exports *ex)
 	for (i = 0; i < NEXPORTS; i++) {
 		const struct export *e = &ex->list[i];
 
-		roots[i] = open_below(e->path + 1, O_PATH);
-		seal_root(&seals[i], &handles[i], e, roots[i], true, &keys);
+		fd = open_below(e->path + 1, O_RDONLY);
+		if (fh_fs_look(&roots[i], fd, true) == -1)
+			err(1, "root");
+		seal_root(&seals[i], &handles[i], e, &roots[i], &keys);
 		if (fh_fs_plain(&seals[i].fs, beside, e->id,
 			!handles[i].sealed[NAMES_BYTES], 0, &plain) == -1)
 			err(1, "no handle");

@@ -138,8 +138,8 @@ fill_player(int dir)
 }
 
 static void
-report(void *arg UNUSED, enum exports_severity severity UNUSED, int line,
-    int column, const char *message)
+report(void *arg UNUSED, enum exports_severity severity UNUSED,
+    const char *file UNUSED, int line, int column, const char *message)
 {
 	warnx("fixture: exports:%d:%d: %s", line, column, message);
 }
@@ -165,14 +165,19 @@ conf(const char *setup)
 }
 
 static struct served_exports *
-exports(const struct nfs_fixture *f, const char *setup, bool probe)
+exports(const struct nfs_fixture *f, const char *setup)
 {
 	struct served_exports *x;
-	int roots[EXPORTS], i;
+	struct fh_root roots[EXPORTS];
+	int i;
 
 	for (i = 0; i < EXPORTS; i++)
-		roots[i] = fcntl(f->roots[i], F_DUPFD_CLOEXEC, 0);
-	x = served_new(conf(setup), roots, NULL, 0, probe);
+		if (fh_fs_look(&roots[i],
+			openat(f->roots[i], ".",
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			true) == -1)
+			err(1, "fixture: root");
+	x = served_new(conf(setup), roots, NULL, 0);
 	if (x == NULL)
 		errx(1, "fixture: exports");
 	return x;
@@ -194,16 +199,15 @@ open_door(struct nfs_fixture *f, const char *setup)
 	settings.mode = geteuid() == 0 ? MODE_ROOT : MODE_SQUASH;
 	settings.key = keys.worker;
 	f->broker = broker_new(&keys, settings.mode);
-	x = exports(f, setup, true);
+	x = exports(f, setup);
 	for (i = 0; i < EXPORTS; i++) {
-		if (fh_fs_root(&x->list[i].fs, f->roots[i], x->list[i].id,
-			i == PLAYER, &plain) == -1)
-			err(1, "fixture: root handle");
+		plain = x->list[i].plain[i == PLAYER];
+		plain.export_id = x->list[i].id;
 		fh_seal(&f->handles[i], &plain, x->list[i].path, &keys);
 	}
 	broker_set_exports(f->broker, x);
 	f->door = door_new(&settings);
-	door_set_exports(f->door, exports(f, setup, false));
+	door_set_exports(f->door, exports(f, setup));
 	channel = broker_channel_new(f->broker, NULL);
 	if (channel == NULL)
 		errx(1, "fixture: channel");
@@ -324,7 +328,8 @@ struct nfs_fixture *
 nfs_fixture_new(const char *setup)
 {
 	static const char *const names[EXPORTS] = { "exp", "other", "player" };
-	static const struct rpc_prog *const progs[] = { &nfs_program };
+	static const struct rpc_prog *const progs[] = { &nfs_program,
+		&nfsacl_program };
 	struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),

@@ -103,15 +103,15 @@ static struct served_exports *
 make_table(struct exports *ex)
 {
 	struct mountd_handles handles[EXPORTS_HERE] = { 0 }, *h;
-	int roots[EXPORTS_HERE];
+	struct fh_root roots[EXPORTS_HERE] = { 0 };
 	size_t i;
 
 	for (i = 0; i < ex->n; i++) {
 		h = &handles[i];
-		roots[i] = -1;
+		roots[i].fd = -1;
 		if (strcmp(ex->list[i].path, "/srv/gone") == 0)
 			continue;
-		roots[i] = open_root();
+		roots[i].fd = open_root();
 		h->served = true;
 		h->sealed[NAMES_BYTES] = h->sealed[NAMES_UTF16LE] = true;
 		memset(h->fh[NAMES_BYTES].bytes, 0xa0 + 2 * (int)i, FH_SIZE);

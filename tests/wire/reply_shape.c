@@ -5,6 +5,8 @@
  */
 #include "reply_shape.h"
 
+#include <string.h>
+
 #include "base/util.h"
 #include "rpc/rpc.h"
 #include "rpc/xdr.h"
@@ -77,7 +79,9 @@ take(struct xdr_in *x, const char *shape)
 		if (*shape == '#')
 			for (n = xdr_get_u32(x); n > 0 && !x->failed; n--)
 				take(x, shape + 2);
-		if (*shape == '?' || *shape == '*' || *shape == '#')
+		if (*shape == '1' && xdr_get_u32(x) == 1)
+			take(x, shape + 2);
+		if (strchr("?*#1", *shape) != NULL)
 			shape = closing(shape);
 		else
 			take_one(x, *shape);

@@ -9,6 +9,7 @@
  *	a p	84 bytes: fattr3; 24: wcc_attr
  *	?(x)	optional x		*(x)	list: each x behind a true
  *	#(x)	array: a count, and that many x
+ *	1(x)	a word; x follows if it is 1
  *
  * Runs in: tests, fuzzers.
  */
@@ -24,7 +25,7 @@ struct reply_shape {
 	const char *good, *bad;
 };
 
-/* The shape of a procedure of portmapper, MOUNT or NFS, or NULL. */
+/* The shape of a procedure of any program of Tern, or NULL. */
 const struct reply_shape *reply_shape_find(uint32_t prog, uint32_t vers,
     uint32_t proc);
 /* The number of a procedure by its name in the RFC, or -1. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The shapes of all results: RFC 1833 (portmapper), RFC 1094 and RFC 1813 (MOUNT
- * and NFS), by number.
+ * and NFS), XNFS (NLM and NSM), by number; and of NFSACL, which has no RFC.
  * Runs in: tests, fuzzers.
  */
 #include <string.h>
@@ -9,13 +9,26 @@
 #include "base/util.h"
 #include "reply_shape.h"
 
-#define PROCS_MAX 22
+#define PROCS_MAX 24
 #define POST	  "?(a)"
 #define WCC	  "?(p)?(a)"
 #define MADE	  "?(o)" POST WCC
 #define MOUNTS	  "*(oo)"
 #define EXPORTS	  "*(o*(o))"
-#define STAT	  "uuuuuuuuuuuuuuu*(uuuuo)*(uuuuuuo)" /* of one version */
+#define NLM_MSGS                                                               \
+	{ "TEST_MSG", { "", NULL } }, { "LOCK_MSG", { "", NULL } },            \
+	    { "CANCEL_MSG", { "", NULL } }, { "UNLOCK_MSG", { "", NULL } },    \
+	    { "GRANTED_MSG", { "", NULL } }, { "TEST_RES", { "", NULL } },     \
+	    { "LOCK_RES", { "", NULL } }, { "CANCEL_RES", { "", NULL } },      \
+	    { "UNLOCK_RES", { "", NULL } },                                    \
+	{                                                                      \
+		"GRANTED_RES",                                                 \
+		{                                                              \
+			"", NULL                                               \
+		}                                                              \
+	}
+#define ACLS "uu#(uuu)u#(uuu)"
+#define STAT "uuuuuuuuuuuuuuu*(uuuuo)*(uuuuuuo)" /* of one version */
 
 /* clang-format off */
 static const struct shape_table {
@@ -129,6 +142,62 @@ static const struct shape_table {
 		{ "FSINFO", { POST "uuuuuuuUUu", POST } },
 		{ "PATHCONF", { POST "uubbbb", POST } },
 		{ "COMMIT", { WCC "U", WCC } },
+	} },
+	{ 100021, 1, {
+		{ "NULL", { "", NULL } },
+		{ "TEST", { "o1(buouu)", NULL } },
+		{ "LOCK", { "ou", NULL } },
+		{ "CANCEL", { "ou", NULL } },
+		{ "UNLOCK", { "ou", NULL } },
+		{ "GRANTED", { "ou", NULL } },
+		NLM_MSGS,
+	} },
+	{ 100021, 3, {
+		{ "NULL", { "", NULL } },
+		{ "TEST", { "o1(buouu)", NULL } },
+		{ "LOCK", { "ou", NULL } },
+		{ "CANCEL", { "ou", NULL } },
+		{ "UNLOCK", { "ou", NULL } },
+		{ "GRANTED", { "ou", NULL } },
+		NLM_MSGS,
+		[20] = { "SHARE", { "ouu", NULL } },
+		{ "UNSHARE", { "ouu", NULL } },
+		{ "NM_LOCK", { "ou", NULL } },
+		{ "FREE_ALL", { "", NULL } },
+	} },
+	{ 100021, 4, {
+		{ "NULL", { "", NULL } },
+		{ "TEST", { "o1(buoUU)", NULL } },
+		{ "LOCK", { "ou", NULL } },
+		{ "CANCEL", { "ou", NULL } },
+		{ "UNLOCK", { "ou", NULL } },
+		{ "GRANTED", { "ou", NULL } },
+		NLM_MSGS,
+		[20] = { "SHARE", { "ouu", NULL } },
+		{ "UNSHARE", { "ouu", NULL } },
+		{ "NM_LOCK", { "ou", NULL } },
+		{ "FREE_ALL", { "", NULL } },
+	} },
+	{ 100024, 1, {
+		{ "NULL", { "", NULL } },
+		{ "STAT", { "uu", NULL } },
+		{ "MON", { "uu", NULL } },
+		{ "UNMON", { "u", NULL } },
+		{ "UNMON_ALL", { "u", NULL } },
+		{ "SIMU_CRASH", { "", NULL } },
+		{ "NOTIFY", { "", NULL } },
+	} },
+	{ 100227, 2, {
+		{ "NULL", { "", NULL } },
+		{ "GETACL", { "f" ACLS, "" } },
+		{ "SETACL", { "f", "" } },
+		{ "GETATTR", { "f", "" } },
+		{ "ACCESS", { "fu", "" } },
+	} },
+	{ 100227, 3, {
+		{ "NULL", { "", NULL } },
+		{ "GETACL", { POST ACLS, POST } },
+		{ "SETACL", { POST, POST } },
 	} },
 };
 /* clang-format on */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which entry of an export decides for a client, and which user of this machine
+ * its certificate names.
+ * Runs in: nfsd worker (event loop and file threads), nfsd locks.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "nfsd/judge/judge.h"
+
+/* The row for this peer, from the thread's memory if it is there. */
+static const struct export_client *
+find_client(struct judge_thread *t, const struct served_export *e, bool utf16,
+    const struct rpc_peer *peer)
+{
+	uint64_t identity = peer_key(peer->identity);
+	struct judge_peer *p;
+
+	p = &t->peers[(addr_hash(&peer->from) + e->id + identity) %
+	    JUDGE_PEERS];
+	if (p->export != e || p->utf16 != utf16 || p->identity != identity ||
+	    !addr_same_host(&p->from, &peer->from)) {
+		p->export = e;
+		p->utf16 = utf16;
+		p->from = peer->from;
+		p->identity = identity;
+		p->client = exports_client(e->conf, &peer->from, peer->identity,
+		    utf16 ? NAMES_UTF16LE : NAMES_BYTES);
+	}
+	return p->client;
+}
+
+const struct export_client *
+judge_client(struct judge_thread *t, const struct served_export *e, bool utf16,
+    const struct rpc_peer *peer, enum judge_refusal *why)
+{
+	const struct export_client *c = find_client(t, e, utf16, peer);
+	enum judge_refusal refusal;
+
+	if (c == NULL)
+		refusal = JUDGE_UNKNOWN;
+	else if (peer_security(peer->identity) < c->options.xprtsec)
+		refusal = JUDGE_WEAK;
+	else if (!exports_port_ok(c, &peer->from))
+		refusal = JUDGE_PORT;
+	else
+		return c;
+	if (why != NULL)
+		*why = refusal;
+	return NULL;
+}
+
+const struct export_user *
+judge_user(const struct judge_case *c)
+{
+	const struct judge_thread *t = c->thread;
+	const struct served_exports *x = atomic_load(&t->held.list);
+	const struct peer_identity *id = c->call->peer->identity;
+	const char *domain = t->judge->domain, *at;
+
+	if (peer_security(id) != PEER_MTLS || domain == NULL)
+		return NULL;
+	at = strrchr(id->user, '@');
+	if (at == NULL || strcasecmp(at + 1, domain) != 0)
+		return NULL;
+	return exports_user(x->conf, id->user, (size_t)(at - id->user));
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From a question of nlm to its answer. LOCK, TEST and SHARE pass the same
+ * steps as a call of NFS: client, handle, caller; then the broker opens the
+ * file if the caller has any right to it. UNLOCK, CANCEL and UNSHARE need no
+ * right: they only give up what the client has, even of a file that is gone.
+ *
+ * Locks travel in the clear. Where an export demands TLS, that counts which the
+ * same address has proved by TLS a short time ago.
+ * Runs in: nfsd locks, tests, fuzzers.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "nfsd/broker/broker.h"
+#include "nfsd/locks/server.h"
+#include "nfsd/roles/proven.h"
+
+#define BROKER_MS    3000 /* how long a restarting broker is waited for */
+#define BROKER_TRIES 4 /* the exports are being replaced */
+
+/* One question while it is answered. */
+struct asked {
+	struct locks_thread *thread;
+	struct table_ask q;
+	const struct rpc_proc *proc;
+	struct rpc_peer peer;
+	struct rpc_call call;
+	struct peer_identity id;
+	bool refused;
+	struct judged judged;
+	struct locks_answer answer;
+	uint8_t owner[LOCKS_TEXT_MAX];
+};
+
+/* What the same address has proved by TLS, if the export demands it. */
+static void
+find_identity(struct asked *a)
+{
+	const struct locks_server *s = a->thread->server;
+	const struct served_exports *x =
+	    atomic_load(&a->thread->judge.held.list);
+	const struct served_export *e;
+	enum export_names names =
+	    fh_is_utf16(&a->q.ask->fh) ? NAMES_UTF16LE : NAMES_BYTES;
+
+	e = x == NULL ? NULL : served_listed(x, fh_export_id(&a->q.ask->fh));
+	if (s->proven == NULL || e == NULL ||
+	    proven_client(s->proven, e->conf, &a->peer.from, names, clock_ms(),
+		&a->id) == NULL ||
+	    a->id.security == PEER_PLAIN)
+		return;
+	a->id.key = hash_bytes(&s->key, &a->id, sizeof(a->id)) | 1;
+	a->peer.identity = &a->id;
+}
+
+/* A client is told less than the log: it asks for a lock, not for a reason. */
+static enum locks_stat
+judge(struct asked *a, const struct fh *fh, struct cred *cred)
+{
+	static const enum locks_stat verdicts[] = {
+		[JUDGE_PASSES] = LOCKS_GRANTED,
+		[JUDGE_MALFORMED] = LOCKS_STALE,
+		[JUDGE_STALE] = LOCKS_STALE,
+		[JUDGE_REFUSED] = LOCKS_NOLOCKS,
+	};
+	const struct judge_case c = { &a->thread->judge, &a->call,
+		&a->refused };
+	const struct locks_ask *ask = a->q.ask;
+	enum judge_verdict verdict;
+	bool writes = ask->exclusive || (ask->share_access & 2) != 0;
+
+	find_identity(a);
+	verdict = judge_client_of(&c, fh, &a->judged);
+	if (verdict != JUDGE_PASSES)
+		return verdicts[verdict];
+	if (!judge_check_tag(&c, a->judged.export, fh))
+		return LOCKS_STALE;
+	a->answer.admitted = true;
+	if (writes && !a->judged.options->rw)
+		return LOCKS_ROFS;
+	if (ask->cred.flavor != AUTH_SYS && !a->judged.options->no_auth_nlm)
+		return LOCKS_NOLOCKS;
+	switch (judge_squash(&c, a->judged.options, cred)) {
+	case JUDGE_ACTS:
+		break;
+	case JUDGE_NOBODY:
+		return LOCKS_NOLOCKS;
+	case JUDGE_GROUPS:
+		/* A client asks again after "grace". */
+		if (!judge_await(&a->thread->server->judge.groups,
+			a->judged.options, cred))
+			return LOCKS_GRACE;
+		break;
+	}
+	return LOCKS_GRANTED;
+}
+
+static enum locks_stat
+status(const struct asked *a, int error)
+{
+	char text[ADDR_STRLEN];
+
+	switch (error) {
+	case ESTALE:
+	case ENOENT:
+	case BROKER_FORGED:
+		return LOCKS_STALE;
+	case EROFS:
+		return LOCKS_ROFS;
+	case EISDIR:
+	case ENOTDIR:
+	case EINVAL:
+		return LOCKS_FAILED;
+	}
+	if (log_permit("locks file",
+		addr_hash(&a->peer.from) ^ (uint64_t)error))
+		log_info("refused %s from %s: %s: export %s", a->proc->name,
+		    addr_print(&a->peer.from, text),
+		    error == EACCES ? "its user has no right to the file" :
+				      strerror(error),
+		    a->judged.export->path);
+	return LOCKS_NOLOCKS;
+}
+
+/* The broker opens the file as the caller. */
+static int
+ask_broker(const struct asked *a, const struct fh *fh, const struct cred *cred,
+    bool *writable)
+{
+	struct broker_client *broker = a->thread->broker;
+	struct broker_open q = { .fh = *fh,
+		.want = a->judged.options->no_auth_nlm ? BROKER_LOCK_ANY :
+		    a->q.ask->exclusive		       ? BROKER_LOCK_WRITE :
+							 BROKER_LOCK };
+	unsigned int tries;
+	int fd = -1;
+
+	broker_client_caller(&q, cred);
+	for (tries = 0; fd == -1 && tries < BROKER_TRIES; tries++) {
+		fd = broker_client_open(broker, &q, writable);
+		if (fd == -1 && errno != EAGAIN &&
+		    (errno != EPIPE || !broker_client_wait(broker, BROKER_MS)))
+			break;
+	}
+	return fd;
+}
+
+/* From the handle to a descriptor that can be locked. */
+static enum locks_stat
+open_file(struct asked *a, struct table_opened *o)
+{
+	struct fh fh = a->q.ask->fh;
+	enum locks_stat stat;
+	struct cred cred;
+	struct stat st;
+
+	fh_normalize(&fh);
+	stat = judge(a, &fh, &cred);
+	if (stat != LOCKS_GRANTED)
+		return stat;
+	o->fd = ask_broker(a, &fh, &cred, &o->writable);
+	if (o->fd == -1)
+		return status(a, errno);
+	if (fstat(o->fd, &st) == -1)
+		return status(a, errno);
+	if (st.st_nlink == 0)
+		return LOCKS_STALE; /* removed, but still open somewhere */
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
+	o->export_id = a->judged.export->id;
+	o->slow = !a->judged.export->local_metadata;
+	o->ambiguous = a->judged.export->ino_ambiguous;
+	return LOCKS_GRANTED;
+}
+
+static enum locks_stat
+run_test(struct asked *a, struct table_opened *o)
+{
+	return table_test(a->thread->server->table, &a->q, o, &a->answer,
+	    a->owner);
+}
+
+static enum locks_stat
+run_lock(struct asked *a, struct table_opened *o)
+{
+	return table_lock(a->thread->server->table, &a->q, o);
+}
+
+static enum locks_stat
+run_share(struct asked *a, struct table_opened *o)
+{
+	return table_share(a->thread->server->table, &a->q, o);
+}
+
+static enum locks_stat
+run_cancel(struct asked *a, struct table_opened *o UNUSED)
+{
+	return table_cancel(a->thread->server->table, &a->q);
+}
+
+static enum locks_stat
+run_unlock(struct asked *a, struct table_opened *o UNUSED)
+{
+	return table_unlock(a->thread->server->table, &a->q);
+}
+
+static enum locks_stat
+run_unshare(struct asked *a, struct table_opened *o UNUSED)
+{
+	return table_unshare(a->thread->server->table, &a->q);
+}
+
+static enum locks_stat
+run_free(struct asked *a, struct table_opened *o UNUSED)
+{
+	return table_free_client(a->thread->server->table, &a->q);
+}
+
+/* The questions. judged: it passes the door and opens the file. */
+static const struct {
+	struct rpc_proc proc; /* its name is for the log */
+	bool judged;
+	enum locks_stat (*run)(struct asked *, struct table_opened *);
+} questions[LOCKS_QUESTIONS] = {
+	[LOCKS_TEST] = { { .name = "NLM TEST" }, true, run_test },
+	[LOCKS_LOCK] = { { .name = "NLM LOCK" }, true, run_lock },
+	[LOCKS_CANCEL] = { { .name = "NLM CANCEL" }, false, run_cancel },
+	[LOCKS_UNLOCK] = { { .name = "NLM UNLOCK" }, false, run_unlock },
+	[LOCKS_SHARE] = { { .name = "NLM SHARE" }, true, run_share },
+	[LOCKS_UNSHARE] = { { .name = "NLM UNSHARE" }, false, run_unshare },
+	[LOCKS_FREE] = { { .name = "NLM FREE_ALL" }, false, run_free },
+};
+
+/*
+ * What is given back needs no right. But may its sender be called back? If it
+ * has something to free it may, else if the export of the handle admits it.
+ */
+static bool
+is_admitted(struct asked *a, uint32_t type)
+{
+	const struct served_exports *x =
+	    atomic_load(&a->thread->judge.held.list);
+	const struct fh *fh = &a->q.ask->fh;
+	const struct served_export *e;
+
+	if (type == LOCKS_FREE)
+		return a->answer.stat == LOCKS_BLOCKED;
+	e = x == NULL ? NULL : served_listed(x, fh_export_id(fh));
+	if (e == NULL)
+		return false;
+	find_identity(a);
+	return judge_client(&a->thread->judge, e, fh_is_utf16(fh), &a->peer,
+		   NULL) != NULL;
+}
+
+/* No client gets a lock before the parent named those that may reclaim. */
+static enum locks_stat
+run(struct asked *a, uint32_t type)
+{
+	struct locks_server *s = a->thread->server;
+	struct table_opened o = { .fd = -1 };
+	enum locks_stat stat = LOCKS_GRANTED;
+
+	if (questions[type].judged)
+		stat = open_file(a, &o);
+	if (stat == LOCKS_GRANTED) {
+		server_lock(s);
+		if (!questions[type].judged)
+			a->answer.admitted =
+			    table_knows(s->table, &a->peer.from);
+		stat = questions[type].judged && !s->begun ?
+		    LOCKS_GRACE :
+		    questions[type].run(a, &o);
+		server_unlock(s);
+	}
+	if (o.fd != -1)
+		close(o.fd);
+	return stat;
+}
+
+/* A byte of another process is no bool before it was looked at. */
+static bool
+has_bools(const uint8_t *data)
+{
+	static const size_t at[] = { offsetof(struct locks_ask, exclusive),
+		offsetof(struct locks_ask, block),
+		offsetof(struct locks_ask, reclaim),
+		offsetof(struct locks_ask, monitored),
+		offsetof(struct locks_ask, proven) };
+	size_t i;
+
+	for (i = 0; i < nitems(at); i++)
+		if (data[at[i]] > 1)
+			return false;
+	return true;
+}
+
+/* Copies a question if nlm may ask it. */
+static bool
+take(struct locks_ask *q, const uint8_t *data, size_t len)
+{
+	if (len < sizeof(*q) || len > LOCKS_ASK_MAX || !has_bools(data))
+		return false;
+	memcpy(q, data, sizeof(*q));
+	return q->client.name_len <= LOCKS_TEXT_MAX &&
+	    q->owner_len <= LOCKS_TEXT_MAX &&
+	    len == sizeof(*q) + q->client.name_len + q->owner_len &&
+	    q->cred.ngids <= RPC_GROUPS_MAX && q->client.vers <= 4 &&
+	    (q->client.kind == RPC_UDP || q->client.kind == RPC_TCP) &&
+	    (q->client.from.family == AF_INET ||
+		q->client.from.family == AF_INET6);
+}
+
+static void
+prepare(struct asked *a, struct locks_thread *t, const struct locks_ask *q,
+    const uint8_t *behind, uint32_t type)
+{
+	a->thread = t;
+	a->q = (struct table_ask){ q, behind, behind + q->client.name_len };
+	a->proc = &questions[type].proc;
+	a->peer = (struct rpc_peer){ .from = q->client.from,
+		.to = q->client.to,
+		.kind = (enum rpc_transport_kind)q->client.kind };
+	a->call = (struct rpc_call){ .peer = &a->peer,
+		.proc = a->proc,
+		.cred = q->cred,
+		.may_block = true };
+	a->refused = false;
+	a->judged = (struct judged){ .export = NULL };
+	memset(&a->answer, 0, sizeof(a->answer));
+}
+
+const char *
+server_answer(struct locks_thread *t, uint32_t type, const uint8_t *data,
+    size_t len, uint8_t *out, size_t *out_len)
+{
+	struct locks_ask q;
+	struct asked a;
+
+	if (type >= LOCKS_QUESTIONS)
+		return "unknown question";
+	if (!take(&q, data, len))
+		return "malformed question";
+	prepare(&a, t, &q, data + sizeof(q), type);
+	(void)judge_hold(&t->judge, false);
+	a.answer.stat = run(&a, type);
+	if (!questions[type].judged)
+		a.answer.admitted = is_admitted(&a, type);
+	judge_release(&t->judge);
+	if (t->server->stats != NULL)
+		atomic_fetch_add_explicit(&t->server->stats
+					       ->answers[type][a.answer.stat],
+		    1, memory_order_relaxed);
+	memcpy(out, &a.answer, sizeof(a.answer));
+	memcpy(out + sizeof(a.answer), a.owner, a.answer.owner_len);
+	*out_len = sizeof(a.answer) + a.answer.owner_len;
+	return NULL;
+}
+
+static void
+on_reply(void *arg, struct ipc_message *m)
+{
+	struct locks_server *s = arg;
+	struct locks_reply reply;
+
+	memcpy(&reply, m->data, sizeof(reply));
+	server_lock(s);
+	table_reply(s->table, &reply);
+	server_unlock(s);
+}
+
+static void
+on_heard(void *arg, struct ipc_message *m)
+{
+	struct locks_server *s = arg;
+	struct locks_listed l;
+
+	memcpy(&l, m->data, sizeof(l));
+	if (l.client.name_len != m->len - sizeof(l))
+		return;
+	server_lock(s);
+	table_heard(s->table, &l, (const char *)m->data + sizeof(l));
+	server_unlock(s);
+}
+
+/* clang-format off */
+static const struct ipc_row event_rows[LOCKS_EVENTS] = {
+	[LOCKS_REPLY] = { "reply", sizeof(struct locks_reply), sizeof(struct locks_reply), 0, 0, on_reply },
+	[LOCKS_HEARD] = { "heard", sizeof(struct locks_listed), LOCKS_LISTED_MAX, 0, 0, on_heard },
+};
+/* clang-format on */
+
+static const struct ipc_table events = { event_rows, nitems(event_rows) };
+
+const char *
+server_event(struct locks_server *s, struct ipc_message *m)
+{
+	return ipc_run(&events, s, m);
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Starts and connects the roles that serve locks: see parent_locks.h.
+ *
+ * When the table is lost, as the locks role or all of nfsd has ended, the state
+ * number is raised on disk, and every client that held a lock is listed: nlm
+ * tells it, and it may reclaim. As long as that is not on disk no client gets a
+ * lock.
+ * Runs in: nfsd parent.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/shm.h"
+#include "base/util.h"
+#include "nfsd/parent/parent_groups.h"
+#include "nfsd/parent/parent_locks.h"
+#include "process/register.h"
+#include "process/reload.h"
+
+_Static_assert(LOCKS_SERVERS <= IPC_FDS_MAX && LOCKS_THREADS < IPC_FDS_MAX,
+    "one message carries all channels");
+
+#define RETRY_MS 1000 /* between tries to write to a disk that refused it */
+
+static bool
+runs(const struct role_child *role)
+{
+	return role != NULL && role_channel(role) != -1;
+}
+
+/* Sends the ends of n new channels to two roles. */
+static void
+make_channels(struct role_child *const to[2], const uint32_t type[2], size_t n,
+    const struct nfsd_channels *m)
+{
+	int ends[2][IPC_FDS_MAX], pair[2];
+	size_t len, i, side;
+
+	for (i = 0; i < n; i++) {
+		if (ipc_pair(pair) == -1)
+			fatal("channel");
+		ends[0][i] = pair[0];
+		ends[1][i] = pair[1];
+	}
+	for (side = 0; side < 2; side++) {
+		len = type[side] == NFSD_CHANNELS ? sizeof(*m) : 0;
+		(void)role_send(to[side], type[side], m, len, ends[side], n);
+		for (i = 0; i < n; i++)
+			close(ends[side][i]);
+	}
+}
+
+void
+parent_locks_connect(struct parent_locks *l)
+{
+	static const struct nfsd_channels m = { .asker = NFSD_ASKER_LOCKS };
+	static const uint32_t type[2] = { NFSD_CHANNELS, NFSD_CHANNELS };
+	struct role_child *const to[2] = { l->broker(l->arg),
+		l->roles[PARENT_LOCKS] };
+
+	if (runs(to[0]) && runs(to[1]))
+		make_channels(to, type, LOCKS_SERVERS, &m);
+}
+
+/* Connects the two roles, if both run. The last channel is that of events. */
+static void
+connect_locks(struct parent_locks *l)
+{
+	static const uint32_t type[2] = { NFSD_LOCKS_CHANNELS,
+		NFSD_LOCKS_CHANNELS };
+
+	if (runs(l->roles[PARENT_NLM]) && runs(l->roles[PARENT_LOCKS]))
+		make_channels(l->roles, type, LOCKS_THREADS + 1, NULL);
+}
+
+/* ---- the list ---- */
+
+/* Sends a message with a name behind it. */
+static void
+send_listed(struct role_child *role, const struct lock_client *c)
+{
+	uint8_t buf[LOCKS_LISTED_MAX];
+	size_t len = c->listed.client.name_len;
+
+	memcpy(buf, &c->listed, sizeof(c->listed));
+	memcpy(buf + sizeof(c->listed), c->name, len);
+	(void)role_send(role, NFSD_LOCKS_LISTED, buf, sizeof(c->listed) + len,
+	    NULL, 0);
+}
+
+/* Tells a role the state number, and while grace lasts the clients. */
+static void
+send_start(struct parent_locks *l, struct role_child *role)
+{
+	struct locks_start m = { .state = l->state.state };
+	uint64_t now = clock_ms();
+	size_t i;
+
+	if (!runs(role))
+		return;
+	if (l->begun && now < l->grace_until_ms) {
+		m.grace = (uint32_t)((l->grace_until_ms - now + 999) / 1000);
+		for (i = 0; i < l->state.n; i++)
+			m.n += l->state.clients[i].lost;
+	}
+	if (m.n == 0)
+		m.grace = 0;
+	(void)role_send(role, NFSD_LOCKS_START, &m, sizeof(m), NULL, 0);
+	for (i = 0; m.n > 0 && i < l->state.n; i++)
+		if (l->state.clients[i].lost)
+			send_listed(role, &l->state.clients[i]);
+}
+
+/* Says once that the disk refuses the list. */
+static void
+tell_refused(struct parent_locks *l)
+{
+	if (!l->told)
+		log_warn("%s: clients get no locks until it can be written",
+		    l->state.path);
+	l->told = true;
+}
+
+static void
+tell_written(struct parent_locks *l)
+{
+	if (l->told)
+		log_info("%s: it can be written again", l->state.path);
+	l->told = false;
+}
+
+/* The table is lost: raises the state number, and begins grace. */
+static void
+begin(struct parent_locks *l)
+{
+	l->begun = false;
+	l->tried_ms = clock_ms();
+	if (!l->has_state)
+		return;
+	if (!lock_state_raise(&l->state)) {
+		tell_refused(l);
+		return;
+	}
+	tell_written(l);
+	l->begun = true;
+	l->grace_until_ms = clock_ms() + (uint64_t)l->n->grace * 1000;
+	if (l->state.n == 0)
+		return;
+	log_info("locks: state %d: %zu clients held locks: they are told, and "
+		 "may reclaim them for %u s",
+	    l->state.state, l->state.n, l->n->grace);
+}
+
+/* ---- what the locks role says ---- */
+
+static void
+answer_asked(struct parent_locks *l, bool saved)
+{
+	struct nfsd_locks_saved m = { .saved = saved };
+	size_t i;
+
+	for (i = 0; i < l->nasked; i++) {
+		m.number = l->asked[i];
+		(void)role_send(l->roles[PARENT_LOCKS], NFSD_LOCKS_SAVED, &m,
+		    sizeof(m), NULL, 0);
+	}
+	l->nasked = 0;
+}
+
+/*
+ * Brings the clients that were added to disk, all that came together with one
+ * sync. If the table could not begin before, it begins now, and these clients
+ * must ask again: others may reclaim first.
+ */
+static void
+save_asked(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct parent_locks *l = arg;
+	bool saved = false;
+
+	if (!l->begun) {
+		if (l->has_state && clock_ms() - l->tried_ms >= RETRY_MS) {
+			begin(l);
+			if (l->begun) {
+				send_start(l, l->roles[PARENT_LOCKS]);
+				send_start(l, l->roles[PARENT_NLM]);
+			}
+		}
+	} else if (lock_state_sync(&l->state)) {
+		tell_written(l);
+		saved = true;
+	} else
+		tell_refused(l);
+	answer_asked(l, saved);
+}
+
+/* Is the length of a name what the rest of the message has? */
+static bool
+is_whole(const struct locks_client *c, size_t rest)
+{
+	return c->name_len == rest && rest <= LOCKS_TEXT_MAX &&
+	    (c->kind == RPC_UDP || c->kind == RPC_TCP) && c->vers <= 4;
+}
+
+static void
+on_client(void *arg, struct ipc_message *m)
+{
+	struct parent_locks *l = role_arg(arg);
+	const struct timeval now = { 0 };
+	struct nfsd_locks_client in;
+	struct nfsd_locks_saved no = { .saved = false };
+
+	memcpy(&in, m->data, sizeof(in));
+	if (!is_whole(&in.listed.client, m->len - sizeof(in))) {
+		role_restart(arg, "sent a malformed client");
+		return;
+	}
+	if (l->begun &&
+	    !lock_state_add(&l->state, &in.listed, m->data + sizeof(in))) {
+		if (log_permit("locks", 0))
+			log_warnx("%s: too many clients hold locks: no new one "
+				  "gets any",
+			    l->state.path);
+		no.number = in.number;
+		(void)role_send(arg, NFSD_LOCKS_SAVED, &no, sizeof(no), NULL,
+		    0);
+		return;
+	}
+	if (l->nasked == PARENT_LOCKS_ASKED)
+		save_asked(-1, 0, l);
+	l->asked[l->nasked++] = in.number;
+	if (event_add(l->on_asked, &now) == -1)
+		fatalx("locks: timer: out of memory");
+}
+
+static void
+on_gone(void *arg, struct ipc_message *m)
+{
+	struct parent_locks *l = role_arg(arg);
+	struct locks_listed in;
+
+	memcpy(&in, m->data, sizeof(in));
+	if (!is_whole(&in.client, m->len - sizeof(in)))
+		role_restart(arg, "sent a malformed client");
+	else if (l->begun)
+		lock_state_remove(&l->state, &in, m->data + sizeof(in));
+}
+
+static void
+on_row(void *arg, struct ipc_message *m)
+{
+	struct parent_locks *l = role_arg(arg);
+	const char *bad = lock_list_row(&l->list, m);
+
+	if (bad != NULL)
+		role_restart(arg, bad);
+}
+
+static void
+on_dropped(void *arg, struct ipc_message *m)
+{
+	struct parent_locks *l = role_arg(arg);
+	const char *bad = lock_list_dropped(&l->list, m);
+
+	if (bad != NULL)
+		role_restart(arg, bad);
+}
+
+static void
+on_ready(void *arg, struct ipc_message *m UNUSED)
+{
+	struct parent_locks *l = role_arg(arg);
+
+	role_is_ready(arg);
+	l->changed(l->arg);
+}
+
+static void
+on_serves(void *arg, struct ipc_message *m UNUSED)
+{
+	struct parent_locks *l = role_arg(arg);
+
+	role_acknowledged(arg);
+	l->changed(l->arg);
+}
+
+static void
+locks_want_groups(void *arg, struct ipc_message *m)
+{
+	const struct parent_locks *l = role_arg(arg);
+	uint32_t uid;
+
+	memcpy(&uid, m->data, sizeof(uid));
+	if (l->groups != NULL)
+		parent_groups_want(l->groups, uid);
+}
+
+/* clang-format off */
+static const struct ipc_row nlm_rows[NFSD_MESSAGES] = {
+	[NFSD_READY]         = { "ready",   0, 0, 0, 0, on_ready },
+	[ROLE_PONG]          = { "pong",    0, 0, 0, 0, role_answered },
+};
+
+static const struct ipc_row locks_rows[NFSD_MESSAGES] = {
+	[NFSD_READY]         = { "ready",   0, 0, 0, 0, on_ready },
+	[ROLE_SERVES]        = { "serves",  0, 0, 0, 0, on_serves },
+	[ROLE_PONG]          = { "pong",    0, 0, 0, 0, role_answered },
+	[NFSD_GROUPS]        = { "groups",  sizeof(uint32_t), sizeof(uint32_t), 0, 0, locks_want_groups },
+	[NFSD_LOCKS_CLIENT]  = { "client",  sizeof(struct nfsd_locks_client), sizeof(struct nfsd_locks_client) + LOCKS_TEXT_MAX, 0, 0, on_client },
+	[NFSD_LOCKS_GONE]    = { "gone",    sizeof(struct locks_listed), LOCKS_LISTED_MAX, 0, 0, on_gone },
+	[NFSD_LOCKS_ROW]     = { "row",     0, LOCKS_ROW_MAX, 0, 0, on_row },
+	[NFSD_LOCKS_DROPPED] = { "dropped", sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_dropped },
+};
+/* clang-format on */
+
+static const struct ipc_table nlm_table = { nlm_rows, nitems(nlm_rows) };
+static const struct ipc_table locks_table = { locks_rows, nitems(locks_rows) };
+
+/* ---- the roles ---- */
+
+static size_t
+inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
+{
+	const struct parent_locks *l = arg;
+
+	fds[NFSD_LOCK_FD_STATS] = l->stats_fds[PARENT_LOCKS];
+	fds[NFSD_LOCK_FD_SHARED] = l->shared;
+	fds[NFSD_LOCK_FD_GROUPS] = parent_groups_fd(l->groups);
+	return NFSD_LOCK_FD_SOCKETS;
+}
+
+static size_t
+nlm_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
+{
+	const struct parent_locks *l = arg;
+	size_t n = inherit(arg, index, fds);
+
+	fds[NFSD_LOCK_FD_STATS] = l->stats_fds[PARENT_NLM];
+	n += listen_fds(&l->sockets, fds + n, ROLE_FDS_MAX - n);
+	return n + listen_fds(&l->status, fds + n, ROLE_FDS_MAX - n);
+}
+
+static struct nfsd_lock_setup
+make_setup(const struct parent_locks *l)
+{
+	const struct nfsd_setup *s = &l->n->setup;
+	struct nfsd_lock_setup out = { .mode = s->mode,
+		.uid = s->uid,
+		.gid = s->gid,
+		.strict = s->strict,
+		.rootless = s->rootless,
+		.nolocks = l->n->nolocks,
+		.nlock_sockets = (unsigned int)l->sockets.n,
+		.limits = s->limits };
+
+	memcpy(out.tls_domain, s->tls_domain, sizeof(out.tls_domain));
+	return out;
+}
+
+static void
+nlm_started(void *arg, struct role_child *child)
+{
+	struct parent_locks *l = arg;
+	const struct nfsd_lock_setup m = make_setup(l);
+
+	l->roles[PARENT_NLM] = child;
+	role_becomes(child, m.uid);
+	(void)role_send(child, ROLE_SETUP, &m, sizeof(m), NULL, 0);
+	send_start(l, child);
+	connect_locks(l);
+}
+
+static void
+locks_started(void *arg, struct role_child *child)
+{
+	struct parent_locks *l = arg;
+	struct nfsd_lock_setup m = make_setup(l);
+
+	l->roles[PARENT_LOCKS] = child;
+	role_becomes(child, m.uid);
+	m.key = l->key;
+	(void)role_send(child, ROLE_SETUP, &m, sizeof(m), NULL, 0);
+	explicit_bzero(&m.key, sizeof(m.key));
+	l->send_exports(l->arg, child);
+	begin(l);
+	send_start(l, child);
+	send_start(l, l->roles[PARENT_NLM]);
+	connect_locks(l);
+	parent_locks_connect(l);
+}
+
+/* There is no role to answer. */
+static void
+locks_ended(void *arg, struct role_child *child UNUSED)
+{
+	struct parent_locks *l = arg;
+
+	l->nasked = 0;
+	lock_list_fail(&l->list);
+}
+
+/* For the list of locks: the role, if it runs. */
+static struct role_child *
+locks_role(void *arg)
+{
+	const struct parent_locks *l = arg;
+	struct role_child *role = l->roles[PARENT_LOCKS];
+
+	return runs(role) ? role : NULL;
+}
+
+static const char *
+path_of(void *arg, uint16_t export_id)
+{
+	const struct parent_locks *l = arg;
+
+	return l->path(l->arg, export_id);
+}
+
+void
+parent_locks_address_left(struct parent_locks *p, const struct addr *at)
+{
+	if (p->roles[PARENT_NLM] != NULL)
+		(void)role_send(p->roles[PARENT_NLM], NFSD_ADDRESS_LEFT, at,
+		    sizeof(*at), NULL, 0);
+}
+
+void
+parent_locks_exports(struct parent_locks *l)
+{
+	if (l->roles[PARENT_LOCKS] != NULL)
+		l->send_exports(l->arg, l->roles[PARENT_LOCKS]);
+}
+
+void
+parent_locks_accuse(struct parent_locks *l)
+{
+	if (l->roles[PARENT_LOCKS] != NULL)
+		role_restart(l->roles[PARENT_LOCKS],
+		    "it sent the broker a forged or malformed request and may "
+		    "be compromised");
+}
+
+/* ---- start and end ---- */
+
+static void
+bind_sockets(struct parent_locks *l)
+{
+	struct daemon d = l->n->d;
+	size_t i;
+
+	for (i = 0; i < d.nlistens; i++)
+		d.listens[i].at.port = 0;
+	d.port = l->n->lock_port;
+	d.port_option = "-o lock-port";
+	listen_all(&l->sockets, &d,
+	    l->n->status_port == 0 ? "nlm 1,3,4; nsm 1" : "nlm 1,3,4", false);
+	if (l->n->status_port == 0)
+		return;
+	d.port = l->n->status_port;
+	d.port_option = "-o status-port";
+	listen_all(&l->status, &d, "nsm 1", false);
+}
+
+static void
+make_stats(struct parent_locks *l)
+{
+	int i;
+
+	for (i = 0; i < PARENT_LOCK_ROLES; i++) {
+		l->stats_fds[i] = shm_new(sizeof(struct locks_stats));
+		if (l->stats_fds[i] != -1)
+			l->stats[i] = shm_map(l->stats_fds[i],
+			    sizeof(struct locks_stats), false);
+		if (l->stats[i] == NULL)
+			fatal("statistics");
+	}
+}
+
+void
+parent_locks_prepare(struct parent_locks *l, struct nfsd *n)
+{
+	l->n = n;
+	bind_sockets(l);
+	make_stats(l);
+	l->has_state = !n->nolocks && lock_state_open(&l->state, n->state_dir);
+}
+
+/* clang-format off */
+static const struct {
+	enum parent_locks_role role;
+	const char *name, *type, *help;
+} counts[LOCKS_COUNTS] = {
+	[LOCKS_COUNT_LOCKS]      = { PARENT_LOCKS, "locks", "gauge", "locks that clients hold" },
+	[LOCKS_COUNT_WAITERS]    = { PARENT_LOCKS, "lock_waiters", "gauge", "locks that clients wait for" },
+	[LOCKS_COUNT_SHARES]     = { PARENT_LOCKS, "lock_shares", "gauge", "shares that clients hold" },
+	[LOCKS_COUNT_CLIENTS]    = { PARENT_LOCKS, "lock_clients", "gauge", "clients that hold locks" },
+	[LOCKS_COUNT_GRACE]      = { PARENT_LOCKS, "lock_grace_seconds", "gauge", "seconds that clients may still reclaim" },
+	[LOCKS_COUNT_RECLAIMED]  = { PARENT_LOCKS, "locks_reclaimed_total", "counter", "locks that were reclaimed" },
+	[LOCKS_COUNT_GRANTS]     = { PARENT_LOCKS, "lock_grants_total", "counter", "waiting locks that were granted" },
+	[LOCKS_COUNT_UNANSWERED] = { PARENT_LOCKS, "lock_grants_unanswered_total", "counter", "grants that their client never answered" },
+	[LOCKS_COUNT_DEADLOCKS]  = { PARENT_LOCKS, "lock_deadlocks_total", "counter", "locks refused as they close a circle" },
+	[LOCKS_COUNT_LIMITS]     = { PARENT_LOCKS, "lock_limits_total", "counter", "locks refused by a limit" },
+	[LOCKS_COUNT_CALLBACKS]  = { PARENT_NLM, "lock_callbacks_total", "counter", "datagrams sent to clients" },
+	[LOCKS_COUNT_SILENT]     = { PARENT_NLM, "lock_callbacks_failed_total", "counter", "clients that cannot be called back" },
+	[LOCKS_COUNT_FORGED]     = { PARENT_NLM, "lock_forged_total", "counter", "answers and notifies that were not asked for" },
+};
+/* clang-format on */
+
+size_t
+parent_locks_text(const struct parent_locks *l, char *out, size_t size)
+{
+	size_t len = 0, i;
+	uint64_t v;
+	int n;
+
+	for (i = 0; i < LOCKS_COUNTS; i++) {
+		v = atomic_load_explicit(&l->stats[counts[i].role]->counts[i],
+		    memory_order_relaxed);
+		n = snprintf(out + len, size - len,
+		    "# HELP tern_nfsd_%s %s\n# TYPE tern_nfsd_%s %s\n"
+		    "tern_nfsd_%s %" PRIu64 "\n",
+		    counts[i].name, counts[i].help, counts[i].name,
+		    counts[i].type, counts[i].name, v);
+		if (n > 0 && (size_t)n < size - len)
+			len += (size_t)n;
+	}
+	return len;
+}
+
+static void
+prepare_registration(struct parent_locks *l, struct event_base *base)
+{
+	if (l->n->d.no_register)
+		return;
+	l->registration = register_new(base, l->n->d.socket);
+	register_together(l->registration, "locks");
+	register_program(l->registration, &nlm_program, &l->sockets);
+	register_program(l->registration, &nsm_program,
+	    l->status.n > 0 ? &l->status : &l->sockets);
+}
+
+void
+parent_locks_start(struct parent_locks *l, struct event_base *base,
+    struct reload *reload, struct control *control)
+{
+	int i;
+
+	l->list.role = locks_role;
+	l->list.path = path_of;
+	l->list.arg = l;
+	lock_list_start(&l->list, control);
+	l->specs[PARENT_NLM] = (struct role_spec){ .name = "nlm",
+		.inherit = nlm_inherit,
+		.started = nlm_started,
+		.messages = &nlm_table,
+		.arg = l };
+	l->specs[PARENT_LOCKS] = (struct role_spec){ .name = "locks",
+		.inherit = inherit,
+		.started = locks_started,
+		.ended = locks_ended,
+		.messages = &locks_table,
+		.arg = l };
+	l->on_asked = evtimer_new(base, save_asked, l);
+	if (l->on_asked == NULL)
+		fatalx("locks: timer: out of memory");
+	prepare_registration(l, base);
+	for (i = l->n->nolocks ? PARENT_NLM : PARENT_LOCKS; i >= 0; i--) {
+		l->roles[i] = role_start(base, &l->n->d, &l->specs[i]);
+		reload_add(reload, l->roles[i]);
+	}
+	if (l->n->nolocks)
+		log_info("locks: switched off: clients that ask for one hear "
+			 "so at once");
+}
+
+void
+parent_locks_register(struct parent_locks *l)
+{
+	if (l->registration != NULL)
+		register_start(l->registration);
+}
+
+void
+parent_locks_stop(struct parent_locks *l, void (*done)(void *), void *arg)
+{
+	int i;
+
+	for (i = 0; i < PARENT_LOCK_ROLES; i++)
+		if (l->roles[i] != NULL)
+			role_expect_end(l->roles[i]);
+	if (l->registration != NULL)
+		register_stop(l->registration, done, arg);
+	else
+		done(arg);
+}
+
+void
+parent_locks_free(struct parent_locks *l)
+{
+	int i;
+
+	register_free(l->registration);
+	for (i = 0; i < PARENT_LOCK_ROLES; i++)
+		role_free(l->roles[i]);
+	if (l->on_asked != NULL)
+		event_free(l->on_asked);
+	if (l->has_state)
+		lock_state_close(&l->state);
+}

@@ -76,6 +76,12 @@ out=$(on_host near showmount --no-headers -d 10.1.0.1)
 like "$out" "^$T/srv/media/deep\$" 'showmount -d: near sees its directories'
 is "$(on_host far showmount --no-headers -a 10.2.0.1)" '' \
     'showmount -a: far has no mounts'
+for a in 127.0.0.1 10.1.0.1 10.2.0.1 ::1 fd00:1::1; do
+	like "$(showmount --no-headers -a $a)" "^10.1.0.2:$T/srv/home\$" \
+	    "showmount -a $a: the server itself sees all mounts"
+	like "$(showmount --no-headers -e $a)" "^$T/srv/other +10.2.0.2\$" \
+	    "showmount -e $a: the server itself sees all exports"
+done
 call far 10.2.0.1 udp 3 4 >/dev/null
 like "$(on_host near showmount --no-headers -a 10.1.0.1)" home \
     'UMNTALL of another host changes nothing'

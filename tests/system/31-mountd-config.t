@@ -23,12 +23,12 @@ _after() { tail -n "+$(($1 + 1))" "$T/mountd.log" | grep -Eq -- "$2"; }
 # ---- -n and -x
 
 exports "/srv/x 10.0.0.0/8(rw,all-squash) *(ro)
-/srv/y @group"
+/srv/y *.example"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is $? 1 '-n: status 1 for a bad file'
 like "$out" "^$T/exports:1:22: unknown option \"all-squash\" \(did you mean \"all_squash\"\?\)\$" \
     '-n: file, line, column and the nearest spelling'
-like "$out" "^$T/exports:2:8: .*netgroups are not supported" '-n: all errors'
+like "$out" "^$T/exports:2:8: .*wildcards would believe" '-n: all errors'
 exports "$T 10.0.0.5(rw)"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is "$?:$out" 0: '-n: status 0 and no output for a correct file'
@@ -37,6 +37,8 @@ $T/missing 10.0.0.5(rw)"
 out=$("$mountd" -n -f "$T/exports" 2>&1)
 is "$?:$out" "0:$T/exports:2:1: warning: \"$T/missing\" does not exist: not served until it does and exports are reloaded" \
     '-n: a warning for a missing path'
+mount -t tmpfs tmpfs /srv
+mkdir -p /srv/x/sub /srv/y /srv/m
 exports "/srv/x 10.0.0.0/8(rw) 10.0.0.5(ro,all_squash,anonuid=99)
 /srv/m *(ro,insecure,names=utf16le,alias=/C/)
 /srv/y 192.168.1.0/24"
@@ -54,7 +56,58 @@ is "$out" 'client 10.1.1.1:40112
 out=$("$mountd" -n -f "$T/exports" -x '[::1]:5' /etc 2>&1)
 is $? 2 '-x: status 2 for a path that is refused'
 like "$out" '^/etc: refused: not exported$' '-x: an IPv6 address, a path that is not exported'
-check_not '-x: a malformed address is refused' "$mountd" -n -f "$T/exports" -x nowhere
+out=$("$mountd" -n -f "$T/exports" -x 10.0.0.300 2>&1)
+is $? 1 '-x: status 1 for what is neither address nor host'
+like "$out" '^-x 10.0.0.300: neither an address .* nor a host that can be found: ' '-x: and says so'
+printf '10.0.0.5 five.example\n10.9.9.9 five.example\n192.0.2.9 five.example\n' >>/etc/hosts
+out=$("$mountd" -n -f "$T/exports" -x five.example /srv/x 2>&1)
+is $? 2 '-x: a host name; status 2 if one of its addresses is refused'
+like "$out" '^client 10.0.0.5:1023 \(five.example\)$' '-x: each address of a host is named'
+like "$out" '^/srv/x: refused: line 1 allows' '-x: and explained'
+
+# What mountd refuses is never called granted.
+# refuses PATH REASON: as root, for whom every path is in reach.
+refuses() {
+	local out
+	out=$("$mountd" -n -f "$T/exports" -x 10.0.0.5 "$1" 2>/dev/null)
+	is $? 2 "-x $1: status 2"
+	like "$out" "^$1: refused: $2" "-x $1: refused: $2"
+}
+mkdir -p /srv/z/closed/in /srv/z/other /srv/usb
+chmod 700 /srv/z/closed
+mount -t tmpfs tmpfs /srv/z/other
+ln -s closed /srv/z/link
+touch /srv/z/file
+mkfifo /srv/z/pipe
+exports "/srv/z 10.0.0.5
+/srv/gone 10.0.0.5
+/srv/usb 10.0.0.5(mountpoint)
+/srv/y cert:laptop"
+refuses /srv/gone 'No such file or directory; line 2 allows'
+refuses /srv/usb 'nothing is mounted there'
+refuses /srv/z/none 'no such file or directory'
+refuses /srv/z/file/below 'not a directory'
+refuses /srv/z/link 'a symbolic link is in the path'
+refuses /srv/z/other 'another filesystem is mounted there'
+refuses /srv/z/closed/in "the caller may not search|mountd's user cannot reach it"
+refuses /srv/z/pipe "mountd's user cannot reach it"
+check '-x: a file that can be mounted' "$mountd" -n -f "$T/exports" -x 10.0.0.5 /srv/z/file
+like "$("$mountd" -n -f "$T/exports" -x 10.0.0.5 -o cert=laptop /srv/y/below 2>/dev/null)" \
+    '^/srv/y/below: refused: line 4 allows cert:laptop: only the root' \
+    '-x: with a certificate, still only the root'
+
+# -v prints an exports file that means the same.
+exports "\"/srv/my files\" -anonuid=7 10.0.0.0/8(rw,sync,mp) five.example(async,fsid=9)
+/srv/m *(ro,insecure,names=utf16le,alias=/C/,readsize=4096) cert:laptop(xprtsec=tls,setid,map_uids=501/1000:2000-2999/12000,squash_uids=7,squash_gids=0-99)"
+"$mountd" -n -v -f "$T/exports" >"$T/table" 2>/dev/null
+is $? 0 '-v: status 0'
+like "$(cat "$T/table")" '^/srv/my\\040files	10.0.0.0/8\(.*anongid=65534,anonuid=7,.*hide,.*root_squash,rw,secure,.*sync,sec=sys,mountpoint,fsid=9\)$' \
+    '-v: every option is written out'
+like "$(cat "$T/table")" '^/srv/m	cert:laptop.*,map_uids=501/1000,map_uids=2000-2999/12000,squash_uids=7,squash_gids=0-99,' \
+    '-v: maps are written out'
+is "$(wc -l <"$T/table")" 4 '-v: one line for each client'
+is "$("$mountd" -n -v -f "$T/table" 2>/dev/null)" "$(cat "$T/table")" '-v: its output is an exports file that means the same'
+exports "/srv/x 10.0.0.0/8(rw)"
 check_not '-x without -n is refused' "$mountd" -f "$T/exports" -x 10.0.0.5
 exports "/srv/x 10.0.0.0/8(ro,xprtsec=tls) cert:Laptop(rw)
 /srv/y cert:* 10.0.0.5(xprtsec=mtls)"
@@ -118,7 +171,7 @@ like "$(call 3 1 "$T/srv/a/in")" ^00000000 'a directory below it is served'
 is "$(call 3 1 "$T/srv/late")" 00000002 'the missing path gets NOENT'
 a=$(call 3 1 "$T/srv/a")
 mkdir "$T/srv/late"
-check 'SIGHUP after it was made' reload 'exports: nothing changed'
+check 'SIGHUP after it was made' reload "exports: served now: $T/srv/late\$"
 like "$(call 3 1 "$T/srv/late")" ^00000000 'it is served then'
 
 exports "$T/srv/a 127.0.0.1(rw,insecure)
@@ -146,7 +199,10 @@ check 'SIGHUP with a certificate entry' reload "exports: changed $T/srv/a\$"
 is "$(call 3 1 "$T/srv/a")" "$a" "the root's handle is given to every client"
 is "$(call 3 1 "$T/srv/a/in")" 0000000d 'but no path below it'
 check 'the log says why' logged "refused MNT $T/srv/a/in .*line 1 allows cert:laptop: only the root"
-unlike "$(call 3 5)" "$(printf %s "$T/srv/a" | od -An -tx1 | tr -d ' \n')" 'EXPORT does not list it'
+host_add other 10.1.0.1/24 10.1.0.2/24
+unlike "$(on_host other "$top/tests/lib/mount_call.py" 10.1.0.1 tcp 3 5)" "$(hex "$T/srv/a")" \
+    'EXPORT does not list it to another machine'
+like "$(call 3 5)" "$(hex "$T/srv/a")" 'but to this machine'
 exports "$T/srv/b 127.0.0.1(insecure)
 $T/srv/a 127.0.0.1(ro,insecure)"
 check 'SIGHUP without it' reload "exports: changed $T/srv/a\$"

@@ -71,7 +71,7 @@ y=$(nfs mnt "$T/y")
 held_back nfsd worker "$both"
 like "$(nfs getattr "$y")" type=2 'the new export is served'
 held_back nfsd broker "$one"
-is "$(nfs getattr "$y")" BADHANDLE 'a removed export is not served'
+is "$(nfs getattr "$y")" STALE 'a removed export is not served'
 
 reload nfsd "$T/x 127.0.0.1(nonsense)"
 check 'READY follows a refused reload too' wait_for 5 has_said nfsd 1

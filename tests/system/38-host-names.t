@@ -101,12 +101,40 @@ check 'the old one is refused, as the name has gone' wait_for 60 refused
 check 'the resolver asks again without a reload' \
     eval 'echo "bad.example A 127.0.0.1" >>"$T/zone"; wait_for 90 nfs mnt "$T/export"'
 
+# ---- very many names that get no answer -------------------------------------------
+
+r=$(role_pid nfsd resolver) m=$(role_pid mountd resolver)
+echo 'options timeout:1 attempts:1' >>/etc/resolv.conf
+# many FIRST: 64 names whose lookups hang, one that is found, and a new export.
+many() {
+	local i
+	for i in $(seq "$1" $(($1 + 63))); do echo "slow$i.example"; done >"$T/slow"
+	{ sed 's/$/ hang/' "$T/slow" && echo "found$1.example A 127.0.0.1"; } >"$T/zone"
+	mkdir "$T/e$1"
+	exports "$T/export found$1.example(rw,insecure) $(sed 's/$/(rw)/' "$T/slow" | tr '\n' ' ')
+$T/e$1 127.0.0.1(insecure)"
+	reload
+}
+loaded() { nfs getattr "$(nfs mnt "$1")"; }
+for i in 1000 2000 3000; do
+	many $i
+	check "list $i is loaded, while the names of another are looked up" \
+	    wait_for 20 loaded "$T/e$i"
+done
+for p in mountd nfsd; do
+	check "$p: a name is found behind 64 that hang, of an old list too" \
+	    wait_for 90 says $p 'client "found3000.example" is 127.0.0.1'
+	check_not "$p: nobody asks too much of the resolver" says $p 'too many questions'
+done
+is "$(role_pid nfsd resolver)" "$r" 'the resolver of nfsd goes on'
+is "$(role_pid mountd resolver)" "$m" 'so does that of mountd'
+
 # ---- the resolver is stopped and killed -------------------------------------------
 
 r=$(role_pid nfsd resolver)
 kill -KILL "$r"
 again() { n=$(role_pid nfsd resolver) && [ -n "$n" ] && [ "$n" != "$r" ]; }
 check 'a resolver that was killed is restarted' wait_for 20 again
-check 'the exports stay' nfs mnt "$T/export"
+check 'a name that was found counts, while others hang' wait_for 10 nfs mnt "$T/export"
 check 'the daemons stop' tern_stop
 done_testing

@@ -120,8 +120,8 @@ done
 exports "$(printf '%s' "$text" | sed "s,^$T/tmpfs ,$T/new ,")"
 kill -HUP "${pid[nfsd]}"
 wait_for 5 grep -q "removed $T/tmpfs" "$T/nfsd.log"
-is "$(nfs getattr "${file[tmpfs]}")" BADHANDLE \
-	"a handle of a removed export gets BADHANDLE"
+is "$(nfs getattr "${file[tmpfs]}")" STALE \
+	"a handle of a removed export gets STALE"
 is "$(nfs read "${file[ext4]:-${file[overlay]}}" 0 100)" top \
 	"other exports are served"
 exports "$text"
@@ -133,7 +133,7 @@ stop nfsd
 mv "$T/key" "$T/key.old"
 restart
 for fs in "${!where[@]}"; do
-	is "$(nfs getattr "${file[$fs]}")" BADHANDLE \
+	is "$(nfs getattr "${file[$fs]}")" STALE \
 		"$fs: a handle is refused under another key"
 done
 done_testing

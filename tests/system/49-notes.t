@@ -25,7 +25,7 @@ done
 settled() { [ "$(($(date +%s) - $(stat -c %W "$T/ext4/others/f199")))" -gt 2 ]; }
 wait_for 10 settled
 tern_start "$(cat "$T/lines")" -w 1 -o files=64
-notes() { "$top/tests/system/notes.py" "$T/run/nfsd.stats" "$@"; }
+notes() { "$top/tests/system/notes.py" "$T/run/nfsd.control" "$@"; }
 check 'handles of 500 files are cached with 64 files open' notes known "$T/ext4"
 check 'a reused inode number does not get the old handle' notes replaced "$T/ext4"
 case $have in

@@ -35,6 +35,13 @@ granted() {
 	    nfsd-multi-user:*:'setuid(0)' | nfsd-multi-user:*:'setgid(0)')
 		# Only the filter prevents this.
 		[ -n "$without" ] && echo 'a process that acts as users has CAP_SETUID' ;;
+	nfsd-*:locks:'a file it holds: lock')
+		echo 'locking files is the purpose of the role' ;;
+	*:locks:'a file it holds: '*)
+		# Only the filter prevents this.
+		[ -n "$without" ] && echo 'the role has descriptors of files' ;;
+	*:'a file it holds: '*)
+		echo 'it is no descriptor that the role gets' ;;
 	*) return 1 ;;
 	esac
 }
@@ -78,6 +85,18 @@ judge_setid() {
 		"$mode: only the filter refuses a worker the seven set-id programs"
 }
 
+# The other roles may read what they hold: the tries themselves work.
+judge_held() {
+	local how
+	for how in read write writev pread; do
+		grep -q "^worker.a file it holds: $how.ALLOWED" "$T/results"
+		ok $? "$mode: a worker can try to $how"
+	done
+	[ -n "$without" ] ||
+		is "$(grep -c $'^locks\ta file it holds: .*\tdenied' "$T/results")" 13 \
+			"$mode: the locks role can do nothing with a file but lock it"
+}
+
 all_sealed() { [ "$(grep -c '^end' "$T/results")" -ge "$1" ]; }
 
 # owned NAME ROLES FLAG...: starts the daemon and waits for the tries of that
@@ -112,6 +131,9 @@ chmod 600 "$T/export/owned-closed"
 echo program >"$T/export/owned-program"
 chown 1001:1001 "$T/export/owned-program"
 export TERN_OWNED=$T/results TERN_OWNED_PORT=7777 TERN_OWNED_SECRET=secret
+echo held >"$T/held"
+chmod 666 "$T/held"
+export TERN_OWNED_FILE=$T/held
 export TERN_OWNED_EXPORT=7 # fsid= of the export
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
 without=
@@ -131,22 +153,25 @@ all_modes() {
 		mode=nfsd-squash
 		export TERN_OWNED_SQUASHED=1002 # not the one user
 		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
-		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
+		judge_held
 		stop nfsd
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw,fsid=7)"
-		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
+		judge_held
 		stop nfsd
 		mode=nfsd-root
 		exports "$T/export *(rw,fsid=7,no_root_squash)"
-		owned nfsd 3 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
 		judge_broker
 		judge_setid
+		judge_held
 		stop nfsd
 	fi
 	stop portmapd

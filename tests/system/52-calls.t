@@ -58,6 +58,7 @@ all() {
 	tern_start "$T/export *(insecure,$2) localhost(insecure,$2)" -w 1 -t 2 \
 	    -o "tls-ca=$T/ca/ca.pem" \
 	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key"
+	wait_for 30 registered 100021 4 udp || diag "$1: no locks"
 	python3 "$here/every_call.py" "$T/export" || diag "$1: calls failed"
 	"$here/tls_calls.py" "$T" works || diag "$1: TLS failed"
 	rpcinfo -T tcp 127.0.0.1 portmapper 2 >/dev/null
@@ -73,7 +74,7 @@ all() {
 	tern_stop
 }
 
-all multi rw
+all multi rw,audit
 all root rw,no_root_squash
 all squash rw,all_squash,anonuid=1001,anongid=1001
 [ -x "$(built system)/novdso" ] || skip_all "no novdso (make check makes it)"

@@ -12,10 +12,11 @@ need python3 python3
 inode() { stat -c %i "$1"; }
 # fileid HANDLE
 fileid() { nfs getattr "$1" | grep -o 'fileid=[0-9]*' | cut -d= -f2; }
+ends='exports: (nothing changed|served now|no longer served)'
 # is_read_again COUNT: have both daemons read the exports this many times?
 is_read_again() {
-	[ "$(grep -c 'exports: nothing changed' "$T/mountd.log")" = "$1" ] &&
-	    [ "$(grep -c 'exports: nothing changed' "$T/nfsd.log")" = "$1" ]
+	[ "$(grep -cE "$ends" "$T/mountd.log")" = "$1" ] &&
+	    [ "$(grep -cE "$ends" "$T/nfsd.log")" = "$1" ]
 }
 reloads=0
 reload() {

@@ -57,8 +57,16 @@ if [ -x "$scan" ]; then
 	text=$(hex "$(sed -n 2p "$T/ca/server.key" | head -c 32)")
 	is "$("$scan" "$(role worker)" "$text")$("$scan" "${pid[nfsd]}" "$text")" "" \
 	    "nor has either as PEM"
+	mapfile -t without < <(pgrep -f '^nfsd: (worker|broker)' -P "${pid[nfsd]}")
+	python3 "${0%/*}/tls_keys.py" "$T" "$scan" \
+	    "$(pgrep -f '^nfsd: tls' -d , -P "${pid[nfsd]}")" "${without[@]}" \
+	    "${pid[nfsd]}" >"$T/keys"
+	is "$?" 0 "the search for session keys comes to its end"
+	while read -r status what; do
+		ok "$status" "$what"
+	done <"$T/keys"
 else
-	skip "no memscan (make check makes it)" 5
+	skip "no memscan (make check makes it)" 12
 fi
 
 # Renewal.
@@ -107,9 +115,7 @@ check "as is the time" log_says 'TLS handshake failed: not done in time'
 
 # Warnings. The authority of the tests is valid for 30 days.
 check "an end in 30 days" log_says 'server.pem: valid for (29|30) more days' 20
-counters() { python3 -c 'import socket, sys
-s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
-while (d := s.recv(65536)): sys.stdout.write(d.decode())' "$T/run/nfsd.stats"; }
+counters() { "$top/tests/lib/control.py" "$T/run/nfsd.control" stats; }
 like "$(counters)" '^tern_nfsd_tls_certificate_expires_seconds [0-9]{10}$' "it is a metric"
 like "$(counters)" '^tern_nfsd_tls_crl_expires_seconds [0-9]{10}$' "and that of the CRL"
 openssl x509 -req -days 1 -in "$T/ca/server.csr" -CA "$T/ca/ca.pem" -CAkey "$T/ca/ca.key" \

@@ -85,6 +85,12 @@ check 'the log: another certificate' wait_for 20 said guest cert \
     "$from \(certificate CN=guest, serial $serial\): no line allows its address, line 4 demands a certificate \(cert:LAPTOP\)"
 check 'the log: an unknown user' wait_for 20 said unknown user \
     "$from \(certificate CN=unknown, serial [0-9a-f]+\): line 9 demands a user of this machine in domain example.org, the certificate has \"absent@example.org\""
+# The /etc of a test is its own.
+echo 'absent:x:1077:1077::/nonexistent:/usr/sbin/nologin' >>/etc/passwd
+kill -HUP "${pid[nfsd]}"
+made() { ! python3 "${0%/*}/tls_policy.py" "$T" unknown user && [ -d "$T/user/not" ]; }
+check 'certuser: a new user of the machine counts after a reload' wait_for 20 made
+is "$(stat -c %u "$T/user/not")" 1077 'and is who the certificate says'
 cp "$T"/gone.* "$d/clients/"
 check_not 'a revoked certificate gets no connection' python3 "${0%/*}/tls_policy.py" "$T" gone tls
 check 'the log names it' logged '127.0.0.1:[0-9]+: TLS handshake failed: .*revoked.*certificate of CN=gone'

@@ -27,7 +27,7 @@ told() { sed -n "s/^ *\($2.*\)/\1/p" "$T/$1.log" | head -n 1; }
 interrupt() {
 	kill -INT -- "-${pid[$1]}"
 	wait "${pid[$1]}" 2>/dev/null
-	like "$(cat "$T/$1.log")" 'nothing left behind' "$1: prints that it has stopped"
+	like "$(cat "$T/$1.log")" 'its own files are removed' "$1: prints that it has stopped"
 	is "$(ls -A "$TMPDIR")" '' "$1: no file remains"
 	is "$(pgrep -g "${pid[$1]}")" '' "$1: no process remains"
 	is "$(ss -Hlntu | wc -l)" 0 "$1: no port remains open"

@@ -14,7 +14,7 @@ is "$errors" '' 'lintian finds no error'
 
 list=$(dpkg-deb -c "$deb" | awk '{ print $6 }')
 for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd usr/sbin/tern-cert etc/default/tern \
-    lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf \
+    lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf lib/modules-load.d/tern.conf \
     man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright; do
 	like "$list" "$f\$" "the package has $f"
 done
@@ -45,4 +45,10 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
 else
 	skip 'not a git tree' 2
 fi
+mkdir "$T/plain"
+cp -r GNUmakefile etc "$T/plain"
+out=$(GIT_CEILING_DIRECTORIES=$T make -s -C "$T/plain" dist 2>&1)
+is $? 2 'make dist fails where there is no git tree'
+like "$out" 'not a clone of Tern' 'and says why'
+is "$(find "$T/plain" -name '*.tar*')" '' 'and makes no tarball'
 done_testing

@@ -29,11 +29,20 @@ touch "$T/open.key"
 chmod 644 "$T/open.key"
 says mountd 'open.key: .*chmod 600' 'a key that others can read' -f "$T/exports" -k "$T/open.key"
 
+mkdir "$T/full"
+mount -t tmpfs -o size=4k,nr_inodes=4 tmpfs "$T/full"
+head -c 4096 /dev/zero >"$T/full/fill"
+says mountd "full/key: cannot make the handle key: No space left on device \(make room there, or name another file with -k\)" \
+    'a full disk' -f "$T/exports" -k "$T/full/key"
+
 echo "$T/x 127.0.0.1(rww)" >"$T/wrong"
 says mountd 'wrong:1:[0-9]+: .*"rww".*did you mean "rw"' 'a mistyped option' \
     -f "$T/wrong" -k "$T/key"
 says mountd '^[^ ]*mountd: invalid option' 'a wrong flag' -Q
 says mountd 'try .*--help' 'a wrong flag: the message names --help' -Q
+says mountd '^mountd: -o dumpall: no such setting \(did you mean "dump-all"\?\)$' \
+    'a mistyped setting' -o dumpall
+says portmapd '^portmapd: -o zzz: no such setting$' 'a setting like no other' -o zzz=1
 says nfsd '"0": not a number from 1 to 64' 'a number out of range' -w 0
 
 start portmapd || bail 'no portmapd'

@@ -2,72 +2,23 @@
 # SPDX-License-Identifier: ISC
 # A real systemd boots. The package is installed, serves, survives kills and is
 # purged.
-#
-# mmdebstrap makes the tree once from the machine's package mirror; it is kept
-# as $O/debian-tree-*.tar. Skipped if no container can boot here.
 . "${0%/*}/lib.sh"
-need_root
-need mmdebstrap mmdebstrap systemd-nspawn systemd-container unshare util-linux
-need_daemons
-deb=$(find "$O" "$O/build" -maxdepth 1 -name 'tern_*.deb' 2>/dev/null | head -n 1)
-[ -n "$deb" ] || skip_all "no package in $O: run make deb"
-scratch
-tree=$T/tree
-packages=systemd-sysv,dbus,libevent-2.1-7,libbsd0,libseccomp2,libsodium23
-packages=$packages,libutf8proc2,libnfs-utils,rpcbind,procps,iproute2,netbase
-# A tree with other packages than these is not used again.
-cache=$(dirname "$deb")/debian-tree-$(echo "$packages" | cksum | cut -d ' ' -f 1).tar
-
-if [ ! -s "$cache" ]; then
-	diag "making a Debian tree"
-	timeout 400 mmdebstrap --quiet --variant=minbase --include="$packages" \
-	    bookworm "$T/tree.tar" >"$T/mmdebstrap.out" 2>&1 ||
-	    skip_all "no Debian tree: $(tail -n 1 "$T/mmdebstrap.out")"
-	mv "$T/tree.tar" "$cache"
-fi
-mkdir "$tree"
-tar -xf "$cache" -C "$tree"
-
-# The container shares no mounts with the host. nspawn's filter is off, since it
-# refuses open_by_handle_at(2), and cgroups are version 2.
-SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 unshare -m \
-    systemd-nspawn --register=no --keep-unit --quiet -D "$tree" \
-    --private-network --capability=all --console=pipe --boot \
-    </dev/null >"$T/console" 2>&1 &
-pid[nspawn]=$!
-at_end "kill ${pid[nspawn]}; wait ${pid[nspawn]}"
-
-leader() { pgrep -P "${pid[nspawn]}" | head -n 1; }
-in_tree() { nsenter -t "$(leader)" -m -u -i -n -p -C -- "$@"; }
-booted() {
-	kill -0 "${pid[nspawn]}" || return 0
-	in_tree systemctl is-system-running | grep -Eq 'running|degraded'
-}
-wait_for 60 booted
-kill -0 "${pid[nspawn]}" 2>/dev/null && in_tree true 2>/dev/null ||
-    skip_all "systemd-nspawn cannot boot here: $(tail -n 1 "$T/console")"
-at_end 'in_tree systemctl poweroff'
+. "${0%/*}/tree.sh"
+tree_boot
 units=(tern-portmapd tern-mountd tern-nfsd)
 
-main_pid() { in_tree systemctl show -P MainPID "$1"; }
 is_back() { # UNIT OLD-PID
 	in_tree systemctl is-active --quiet "$1" && [ "$(main_pid "$1")" != "$2" ]
 }
 can_read() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/x/file)" = content ]; }
 
-cp "$deb" "$tree/tern.deb"
-like "$(in_tree dpkg -i /tern.deb 2>&1)" 'rpcbind.* is running' \
-    'beside a running rpcbind the package enables nothing and says so'
-check 'rpcbind was not stopped' in_tree systemctl is-active rpcbind.socket
 in_tree systemctl disable --quiet --now rpcbind.socket rpcbind
-
 mkdir -p "$tree/srv/x"
 echo content >"$tree/srv/x/file"
 echo '/srv/x 127.0.0.0/8(rw)' >"$tree/etc/exports"
-check 'the units start' in_tree systemctl enable --quiet --now \
-    tern-portmapd.socket tern-portmapd tern-mountd tern-nfsd
+check 'the package is installed' in_tree dpkg -i /tern.deb
 for u in "${units[@]}"; do
-	check "$u is active" in_tree systemctl is-active "$u"
+	check "$u is started" in_tree systemctl is-active "$u"
 done
 wait_for 10 can_read
 check 'a client reads a file' can_read
@@ -79,7 +30,7 @@ done
 
 for u in "${units[@]}"; do
 	old=$(main_pid "$u")
-	in_tree kill -9 "$old"
+	[ "$old" = 0 ] || in_tree kill -9 "$old"
 	check "$u is restarted after kill -9" wait_for 10 is_back "$u" "$old"
 	check 'clients go on' wait_for 10 can_read
 done
@@ -93,6 +44,59 @@ new_there() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/y/file)" = new ]; }
 check 'the new export is served' wait_for 10 new_there
 is "$(main_pid tern-nfsd)" "$old" 'nfsd was not restarted'
 
+# A disk that is unmounted under the units: propagation brings the umount into
+# their namespaces, and they let go of it.
+mkdir "$tree/srv/usb"
+truncate -s 32M "$T/image"
+mkfs.ext4 -q -F "$T/image"
+disk=$(losetup -f --show "$T/image") || bail 'no loop device'
+at_end "losetup -d $disk"
+in_tree mknod /dev/usb b $((0x$(stat -c %t "$disk"))) $((0x$(stat -c %T "$disk")))
+mount_usb() { # TEXT
+	in_tree mount /dev/usb /srv/usb &&
+	    in_tree sh -c "chmod 777 /srv/usb && echo $1 >/srv/usb/file"
+}
+# Only a device that nothing has mounted can be opened exclusively.
+usb_is_free() { python3 -c 'import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)' "$disk"; }
+usb_has() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/usb/file)" = "$1" ]; }
+usb_used() { in_tree sh -c "grep -l ' /srv/usb ' /proc/[0-9]*/mountinfo; ls -l /proc/[0-9]*/fd | grep /srv/usb"; }
+usb_free() { [ -z "$(usb_used 2>/dev/null)" ]; }
+mount_usb one
+echo '/srv/usb 127.0.0.0/8(rw)' >>"$tree/etc/exports"
+in_tree systemctl reload tern-mountd tern-nfsd
+check 'a mounted filesystem is served' wait_for 10 usb_has one
+check 'umount succeeds while nfsd has its files open' in_tree umount /srv/usb
+check 'the daemons let go of it' wait_for 10 usb_free
+check 'the device is free' wait_for 10 usb_is_free
+e2fsck -fn "$disk" >"$T/fsck" 2>&1
+is $? 0 'the filesystem is clean'
+unmounted() { [[ $(journal "$1") == *'export /srv/usb: unmounted; clients wait'* ]]; }
+for u in tern-mountd tern-nfsd; do
+	check "$u says so" wait_for 10 unmounted "$u"
+done
+mount_usb two
+check 'mounted again, it is served without a reload' wait_for 10 usb_has two
+in_tree umount /srv/usb
+sed -i '/srv.usb/d' "$tree/etc/exports"
+in_tree systemctl reload tern-mountd tern-nfsd
+
+# The audit is in the journal, with a field for each fact.
+sed -i 's|^/srv/x .*|/srv/x 127.0.0.0/8(rw,audit,all_squash,anonuid=0,anongid=0)|' "$tree/etc/exports"
+chmod 1777 "$tree/srv/x"
+in_tree systemctl reload tern-mountd tern-nfsd
+audited() { in_tree journalctl --no-pager -o json -u tern-nfsd TERN_PATH=/srv/x/made TERN_PROCEDURE=CREATE; }
+is_audited() { audited | grep -q TERN_STATUS; }
+make_file() { in_tree nfs-cp /etc/hostname nfs://127.0.0.1/srv/x/made; }
+wait_for 10 make_file
+check 'journalctl finds a change by its path' wait_for 20 is_audited
+entry=$(audited | head -n 1)
+for field in '"TERN_STATUS" *: *"OK"' '"TERN_CLIENT" *: *"127.0.0.1"' '"TERN_EXPORT" *: *"/srv/x"' \
+    '"SYSLOG_IDENTIFIER" *: *"nfsd"' '"_SYSTEMD_UNIT" *: *"tern-nfsd.service"' '"PRIORITY" *: *"6"'; do
+	like "$entry" "$field" "its entry has $field"
+done
+like "$(in_tree journalctl --no-pager -u tern-nfsd TERN_PATH=/srv/x/made)" 'nfsd\[[0-9]+\]: audit: CREATE OK client=' \
+    'and reads as a line'
+
 # no_errors FLAG...: of journalctl.
 no_errors() {
 	unlike "$(in_tree journalctl --no-pager -u 'tern-*' -p 3 "$@")" \
@@ -103,7 +107,7 @@ cp "$tree/etc/exports" "$T/exports.good"
 echo '/srv/x 127.0.0.0/8(rww)' >"$tree/etc/exports"
 for u in tern-mountd tern-nfsd; do
 	check_not "$u: a reload with a mistake fails" in_tree systemctl reload "$u"
-	like "$(in_tree journalctl --no-pager -u "$u" -n 20)" 'exports:1:.*did you mean "rw"' \
+	like "$(journal "$u")" 'exports:1:.*did you mean "rw"' \
 	    'the journal names the place'
 	check 'clients go on' can_read
 done

@@ -22,6 +22,8 @@ ROLES = {
     "nfsd worker": ("nfsd/worker/worker_policy.c", True),
     "nfsd broker": ("nfsd/broker/role.c", False),
     "nfsd tls": ("nfsd/tls/process.c", False),
+    "nfsd nlm": ("nfsd/nlm/process.c", True),
+    "nfsd locks": ("nfsd/locks/process.c", False),
     "nfsd resolver": ("common/resolve/role.c", False),
 }
 ROW = re.compile(r"^\s*\{ SYS_(\w+),\s*(true|false),\s*\"(.*)\" \},")

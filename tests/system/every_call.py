@@ -4,11 +4,14 @@
 
     every_call.py EXPORT
 
-NFS 3 over TCP and UDP as several users, NFS 2, MOUNT. Errors do not matter.
+NFS 3 over TCP and UDP as several users, NFS 2, MOUNT, NLM. Errors of the first
+three do not matter.
 """
 import sys
 
 import mount
+import nlm
+import pmap
 from mount import MOUNT
 from nfs import (BLK, EXCLUSIVE, FIFO, PORT, SOCK, TIMEOUT, Nfs2, Nfs3,
                  sattr2)
@@ -130,6 +133,24 @@ def every_mount(export):
                     t.rpc(call(MOUNT, vers, proc, args, auth_sys()))
 
 
+def every_lock(root):
+    """A lock and what gives it back, in every version."""
+    c = connect(1001)
+    fh = handle(c.create(root, "locked"))
+    for vers in (1, 3, 4):
+        for proto in (pmap.UDP, pmap.TCP):
+            port = nlm.port_of(vers=vers, proto=proto)
+            kind = "udp" if proto == pmap.UDP else "tcp"
+            with TRANSPORTS[kind](port, timeout=TIMEOUT) as t:
+                locks = nlm.Client(t, vers, auth_sys(1001, 1001))
+                for proc in (nlm.LOCK, nlm.TEST, nlm.UNLOCK, nlm.CANCEL,
+                             nlm.LOCK_MSG, nlm.UNLOCK_MSG):
+                    locks.ask(proc, fh)
+                locks.free_all("test")
+                nlm.notify(t, "test", 5)
+    c.remove(root, "locked")
+
+
 def main(export):
     every_mount(export)
     root = mount.root(export, auth_sys(), source=("", up_from(700)))
@@ -150,6 +171,7 @@ def main(export):
         big.write(fh, i << 18, b"x" * (1 << 18), 0)
     big.read(fh, 0, 1 << 20)
     big.remove(root, "big")
+    every_lock(root)
 
 
 if __name__ == "__main__":

@@ -243,14 +243,21 @@ private() {
 	_users
 }
 
-# wait_for SECONDS COMMAND...: waits until it succeeds, or fails after SECONDS.
+# wait_for SECONDS COMMAND...: waits until it succeeds, or fails after SECONDS, 20
+# at least: a machine that runs many tests has its pauses.
 wait_for() {
-	local end=$((SECONDS + $1 + 1))
+	local end=$((SECONDS + ($1 > 20 ? $1 : 20)))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
+}
+
+# patient NUMBER: a limit of time for this machine, which others use too: the
+# number if it is idle, and more by the load of each CPU.
+patient() {
+	awk -v n="$1" -v cpus="$(nproc)" '{ print int(n * (1 + $1 / cpus)) }' /proc/loadavg
 }
 
 # host_add NAME OUR-ADDRESS/LEN ITS-ADDRESS/LEN: adds another machine, a network

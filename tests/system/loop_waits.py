@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: ISC
 """Makes calls of one client wait, and counts what another one gets meanwhile.
 
-    loop_waits.py GOOD BAD NFSD
+    loop_waits.py GOOD BAD DEAD MOOD NFSD
 
-GOOD and BAD are exports on different filesystems; NFSD is the parent's pid.
+GOOD, BAD and DEAD are exports on different filesystems. The disk of DEAD
+answers nothing while the file MOOD is there, and nothing of it is in memory
+yet. NFSD is the parent's pid.
 Each kind of wait lasts until this program ends it. So the order of events
 decides, never the speed of the machine: all calls of the other client must be
 answered while the first client still waits. The times are printed.
@@ -68,7 +70,7 @@ def serve_other(other, fh):
     return times[-1], times[len(times) * 99 // 100]
 
 
-def wait_and_serve(what, calls, fh, begin, end, wanted=nfs.OK):
+def wait_and_serve(what, calls, fh, begin, end, wanted=(nfs.OK,)):
     """The first client's calls wait from begin() to end()."""
     first, other = Waiting(), nfs.connect(timeout=20)
     other.getattr(fh)
@@ -88,7 +90,7 @@ def wait_and_serve(what, calls, fh, begin, end, wanted=nfs.OK):
     if served:
         print(f"{2 * ROUNDS} calls: 99 % within {p99:.1f} ms (goal: "
               f"{GOAL_MS}), all within {worst:.1f} ms")
-    bad = [s for s in first.statuses() if s != wanted]
+    bad = [s for s in first.statuses() if s not in wanted]
     report(not bad, f"{what}: ... and all are answered in the end {bad or ''}")
     other.close()
 
@@ -139,6 +141,20 @@ def broker_of(nfsd):
     raise LookupError("no broker")
 
 
+def stop(pid):
+    """Stops a process; returns when each of its threads has stopped."""
+    def is_stopped():
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as f:
+                if f.read().rpartition(") ")[2][0] != "T":
+                    return False
+        return True
+
+    os.kill(pid, signal.SIGSTOP)
+    if not process.eventually(is_stopped):
+        raise TimeoutError("it does not stop")
+
+
 def questions(c, root, files):
     """Calls that need the broker: of files that the worker has closed, and of
     names that it does not know."""
@@ -158,11 +174,45 @@ def broker(c, good, bad, nfsd):
     """The broker waits, as it does for a disk."""
     pid = broker_of(nfsd)
     wait_and_serve("waiting broker", questions(c, *bad), good,
-                   lambda: os.kill(pid, signal.SIGSTOP),
+                   lambda: stop(pid),
                    lambda: os.kill(pid, signal.SIGCONT))
 
 
-def main(good_path, bad_path, nfsd):
+def dead_disk(c, good, dead_path, mood):
+    """A disk that does not answer: names, entries and targets that are not in
+    memory, on handles that are. The names lie far from each other, so that no
+    read brings the next one."""
+    root = mount.root(dead_path)
+    dirs = [c.lookup(root, f"dir{i}").fh for i in range(3)]
+    link = c.lookup(root, "link").fh
+    other = nfs.connect(uid=1001, gid=1001, timeout=30)
+    used = other.lookup(root, "used").fh
+    calls = [("LOOKUP", opaque(root) + opaque(f"far{i * 40}"))
+             for i in range(1, 10)]
+    calls += [
+        ("LOOKUP", opaque(dirs[0]) + opaque("in")),
+        ("LOOKUP", opaque(dirs[0]) + opaque("none")),
+        ("READDIR", opaque(dirs[1]) + bytes(16) + u32(4096)),
+        ("READDIRPLUS", opaque(dirs[2]) + bytes(16) + u32(4096, 16384)),
+        ("READLINK", opaque(link))]
+
+    def hang():
+        with open(mood, "w", encoding="ascii"):
+            pass
+
+    def go_on():
+        # What was used lately is in memory, and is served meanwhile.
+        same = other.lookup(root, "used")
+        report(same.status() == nfs.OK and same.fh == used,
+               "dead disk: what is in memory is served")
+        os.unlink(mood)
+
+    wait_and_serve("dead disk", calls, good, hang, go_on,
+                   (nfs.OK, nfs.NOENT))
+    other.close()
+
+
+def main(good_path, bad_path, dead_path, mood, nfsd):
     good = mount.root(good_path)
     root = mount.root(bad_path)
     c = nfs.connect(timeout=30)
@@ -180,6 +230,7 @@ def main(good_path, bad_path, nfsd):
     bad = root, files
     frozen(c, good, bad, bad_path)
     broker(c, good, bad, int(nfsd))
+    dead_disk(c, good, dead_path, mood)
     return 0
 
 

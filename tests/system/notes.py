@@ -2,30 +2,31 @@
 # SPDX-License-Identifier: ISC
 """Checks nfsd's cached handles of files that it does not keep open.
 
-    notes.py STATS-SOCKET known|unknown|replaced|snapshot EXPORT
+    notes.py CONTROL-SOCKET known|unknown|replaced|snapshot EXPORT
 
 EXPORT has a directory "many" and a directory "others". Calls to the others make
-nfsd close all of the many. snapshot makes a snapshot of the many, twice. Prints
-what is wrong and exits with 1.
+nfsd close all of the many. snapshot makes snapshots of the many, deletes them
+and makes new ones. Prints what is wrong and exits with 1.
 """
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
 
+import control
 import mount
 import nfs
 from rpc import Failed
+
+SNAPSHOTS = 8
 
 
 def counted(what):
     """A counter of nfsd, which updates it once a second."""
     name = rf"^tern_nfsd_{what}_total (\d+)"
-    with socket.socket(socket.AF_UNIX) as s:
-        s.connect(sys.argv[1])
-        return int(re.search(name, s.makefile().read(), re.M).group(1))
+    text = control.ask(sys.argv[1], "stats")
+    return int(re.search(name, text, re.M).group(1))
 
 
 def listing(client, fh):
@@ -120,24 +121,43 @@ def btrfs(*args):
                    stdout=subprocess.DEVNULL, timeout=60)
 
 
-def snapshot(client, top, export):
-    path = export + "/snap"
-    btrfs("snapshot", export + "/many", path)
-    listing(client, client.lookup(top, "snap").fh)
-    device = os.stat(path).st_dev
+def snapshots(client, top, export, seen):
+    """Makes SNAPSHOTS snapshots and lets nfsd learn their handles. Returns the
+    name of one whose device number is in seen. Adds those of the others."""
+    for i in range(SNAPSHOTS):
+        name = f"snap{i}"
+        btrfs("snapshot", export + "/many", f"{export}/{name}")
+        device = os.stat(f"{export}/{name}").st_dev
+        if device in seen:
+            return name
+        seen.add(device)
+        listing(client, client.lookup(top, name).fh)
     close_all(client, top)
-    with open(export + "/many/f1", "w", encoding="ascii") as f:
-        f.write("new\n")
-    # A filesystem that is mounted at this moment may take the device number.
-    for _ in range(50):
-        btrfs("delete", "-c", path)
+    return None
+
+
+def again(client, top, export):
+    """Returns the name of a snapshot with the device number of a deleted one,
+    whose handles nfsd has given out. The kernel gives the lowest free number
+    to every mount and subvolume of the machine: other tests take some."""
+    seen = set()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        name = snapshots(client, top, export, seen)
+        if name:
+            return name
+        btrfs("delete", "-c", *(f"{export}/snap{i}" for i in range(SNAPSHOTS)))
         btrfs("sync", export)
-        btrfs("snapshot", export + "/many", path)
-        if os.stat(path).st_dev == device:
-            break
-    else:
-        return "it has another device: nothing is tested"
-    snap = client.lookup(top, "snap").fh
+        with open(export + "/many/f1", "w", encoding="ascii") as f:
+            f.write("new\n")
+    return None
+
+
+def snapshot(client, top, export):
+    name = again(client, top, export)
+    if not name:
+        return "no device number was used again: nothing is tested"
+    snap = client.lookup(top, name).fh
     for i in range(500):
         data = client.read(client.lookup(snap, f"f{i}").fh, 0, 100).bytes
         if data != (b"new\n" if i == 1 else b"%d\n" % i):

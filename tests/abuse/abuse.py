@@ -23,7 +23,7 @@ import harness  # noqa: E402
 for subject in ("framing", "portmapper", "mounts", "handles", "names",
                 "identity", "extremes", "errors", "replay", "exhaustion",
                 "storage", "clocks", "roles", "start", "strangers",
-                "encrypted", "waits"):
+                "encrypted", "waits", "locks"):
     importlib.import_module(subject)
 
 

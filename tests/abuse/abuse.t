@@ -8,6 +8,7 @@
 . "${0%/*}/../system/lib.sh"
 . "$top/tests/lib/ca.sh"
 private "$@"
+ip address add 192.0.2.43/32 dev lo # case 43: not the server itself
 need python3 python3 openssl openssl setfacl acl mkfs.ext4 e2fsprogs
 # Cases know the largest file and the times of ext4. LONG: a million names.
 size=2000

@@ -31,7 +31,7 @@ CALLS = {
         "openat", "newfstatat", "statx", "lseek", "fchownat", "faccessat2",
         "setgroups", "setfsuid", "setfsgid", "sendmsg", "recvmsg", "sendto",
         "readv", "accept4", "getsockname", "setsockopt", "sendmmsg",
-        "recvmmsg", "read", "write", "epoll_ctl"),
+        "recvmmsg", "write", "epoll_ctl"),
     ("nfsd", "broker"): (
         "open_by_handle_at", "name_to_handle_at", "newfstatat", "linkat",
         "setgroups", "setfsuid", "setfsgid", "sendmsg", "recvmsg"),

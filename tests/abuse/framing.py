@@ -214,7 +214,7 @@ def unknown(w):
     bounds = {NFS: (2, 3), MOUNT: (1, 3), PMAP: (2, 4)}
     for prog in PROGRAMS:
         with w.tcp(prog) as t:
-            for other in (0, 1, 100227, 0xFFFFFFFF):
+            for other in (0, 1, 100228, 0xFFFFFFFF):
                 w.equal(t.rpc(call(other, 1, 0)).accept, 1, "PROG_UNAVAIL")
             for vers in (0, 9, 0xFFFFFFFF):
                 reply = t.rpc(call(prog, vers, 0))

@@ -156,6 +156,15 @@ class World:
             pids += descendants(pid)
         return pids
 
+    def roles(self, name):
+        """The processes of this name, such as "nfsd: tls"."""
+        found = []
+        for pid in self._all_pids():
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if f.read().startswith(name.encode()):
+                    found.append(pid)
+        return found
+
     def cpu(self):
         """Seconds that all processes have used until now."""
         return sum(cpu_seconds(pid) for pid in self._all_pids())
@@ -188,7 +197,7 @@ class World:
             return
         pids, memory, sockets, lines = before
         self.equal(self._all_pids(), pids, "processes")
-        self.true(eventually(lambda: self._sockets() <= sockets),
+        self.true(eventually(lambda: self._sockets() <= sockets, 20),
                   f"sockets {sockets} -> {self._sockets()}")
         if not grows:
             self.true(

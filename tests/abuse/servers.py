@@ -174,6 +174,8 @@ class Server(World):
                 self.start(daemon)
             if "nfsd" in self.daemons:
                 self.settle()
+                # The last role to start; with some options there is none.
+                eventually(lambda: "nlm: sandbox:" in self.log("nfsd"), 5)
             self.before = self.snapshot()
         except BaseException:
             self.end()

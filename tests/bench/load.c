@@ -24,7 +24,7 @@ struct options {
 	const char *address;
 	const char *export;
 	const char *work;
-	uint16_t port, mountport, tunnel;
+	uint16_t port, mountport, tunnel, lockport;
 	bool handshakes;
 	double warm, seconds;
 	int pids[PIDS_MAX];
@@ -43,7 +43,7 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: load [-uc2T] [-a address] [-A n] [-b n] [-p port] "
-	    "[-m mountport] [-n files]\n"
+	    "[-m mountport] [-L lockport] [-n files]\n"
 	    "            [-s seconds] [-w warm-up] [-P server-pid] [-D port] -e export "
 	    "workload[@CONNSxDEPTH]\n"
 	    "       load [-n files] -t directory    (make the tree there)\n"
@@ -111,16 +111,44 @@ set_work(struct load *l, char *spec)
 		l->active = l->conns;
 }
 
+static uint16_t
+port_of(const char *text)
+{
+	return (uint16_t)strtoul(text, NULL, 10);
+}
+
+static void
+add_pid(const char *text)
+{
+	if (opt.npids < PIDS_MAX)
+		opt.pids[opt.npids++] = (int)strtol(text, NULL, 10);
+}
+
+/* Sets what needs no value. */
+static bool
+is_flag(struct load *l, int c)
+{
+	if (c == '2')
+		l->vers = 2;
+	else if (c == 'c')
+		l->verify = true;
+	else if (c == 'T')
+		l->tls = LOAD_STARTTLS;
+	else if (c == 'u')
+		l->udp = true;
+	else
+		return false;
+	return true;
+}
+
 static void
 parse(struct load *l, int argc, char *argv[])
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "2A:a:b:cD:e:lm:n:p:P:s:Tt:uw:")) != -1)
+	while ((c = getopt(argc, argv, "2A:a:b:cD:e:L:lm:n:p:P:s:Tt:uw:")) !=
+	    -1)
 		switch (c) {
-		case '2':
-			l->vers = 2;
-			break;
 		case 'A':
 			l->active = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
@@ -130,49 +158,42 @@ parse(struct load *l, int argc, char *argv[])
 		case 'b':
 			l->sources = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
-		case 'c':
-			l->verify = true;
-			break;
 		case 'D':
 			l->tls = LOAD_TUNNEL;
-			opt.tunnel = (uint16_t)strtoul(optarg, NULL, 10);
+			opt.tunnel = port_of(optarg);
 			break;
 		case 'e':
 			opt.export = optarg;
+			break;
+		case 'L':
+			opt.lockport = port_of(optarg);
 			break;
 		case 'l':
 			load_work_list();
 			exit(0);
 		case 'm':
-			opt.mountport = (uint16_t)strtoul(optarg, NULL, 10);
+			opt.mountport = port_of(optarg);
 			break;
 		case 'n':
 			l->nfiles = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'p':
-			opt.port = (uint16_t)strtoul(optarg, NULL, 10);
+			opt.port = port_of(optarg);
 			break;
 		case 'P':
-			if (opt.npids < PIDS_MAX)
-				opt.pids[opt.npids++] =
-				    (int)strtol(optarg, NULL, 10);
+			add_pid(optarg);
 			break;
 		case 's':
 			opt.seconds = strtod(optarg, NULL);
 			break;
-		case 'T':
-			l->tls = LOAD_STARTTLS;
-			break;
 		case 't':
 			exit(load_tree_make(optarg, l->nfiles) == 0 ? 0 : 1);
-		case 'u':
-			l->udp = true;
-			break;
 		case 'w':
 			opt.warm = strtod(optarg, NULL);
 			break;
 		default:
-			usage();
+			if (!is_flag(l, c))
+				usage();
 		}
 }
 
@@ -226,6 +247,8 @@ main(int argc, char *argv[])
 	if (l.times == NULL ||
 	    load_tree_find(&l, opt.export, opt.mountport) == -1)
 		errx(1, "cannot use the export");
+	if (l.work->needs & LOAD_NEEDS_LOCKS)
+		set_address(&l, opt.address, opt.lockport);
 	if (opt.tunnel != 0) /* the tree was found beside the tunnel */
 		set_address(&l, opt.address, opt.tunnel);
 	if ((opt.handshakes ? load_tls_handshakes(&l, opt.seconds) :

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A closed-loop load generator for NFS versions 2 and 3. Each connection has
+ * A closed-loop load generator for NFS versions 2 and 3, and NLM 4. Each connection has
  * requests outstanding, and each reply is followed by the next request at once.
  * Only a reply of the right shape and status counts as work.
  * Runs in: make bench, the instruction guard, the load tests.
@@ -26,6 +26,7 @@
 #define LOAD_BIG_SIZE	 (256u << 20)
 #define LOAD_WRITE_SPAN	 (8u << 20) /* each slot writes a file cyclically */
 #define LOAD_REPLY_WHOLE (160 * 1024)
+#define LOAD_RANGES	 10000 /* that a slot locks, then unlocks */
 #define LOAD_REPLY_HEAD	 256 /* enough to judge any reply but a listing */
 
 struct load_fh {
@@ -47,6 +48,8 @@ enum load_op {
 	LOAD_LIST,
 	LOAD_FSSTAT,
 	LOAD_COMMIT,
+	LOAD_LOCK, /* from here on NLM */
+	LOAD_UNLOCK,
 	LOAD_OPS
 };
 
@@ -64,6 +67,7 @@ struct load_slot {
 	uint32_t stable;
 	uint32_t turn; /* the workload's own step */
 	uint32_t number; /* of this slot on its connection */
+	uint32_t owner; /* of a lock */
 	struct load_fh made; /* from CREATE */
 	bool exists; /* mix: the file it makes and removes */
 	uint64_t cookie; /* LIST: where to go on */
@@ -113,6 +117,8 @@ struct load_op_row {
 	    size_t whole);
 };
 extern const struct load_op_row load_ops[LOAD_OPS];
+/* Does the operation go to the lock manager? */
+bool load_is_lock(enum load_op);
 
 struct load_work {
 	const char *name; /* as in the tables */
@@ -125,6 +131,7 @@ struct load_work {
 #define LOAD_NEEDS_FILES 0x1u
 #define LOAD_NEEDS_WORK	 0x2u
 #define LOAD_NEEDS_WHOLE 0x4u /* the judge needs the whole reply */
+#define LOAD_NEEDS_LOCKS 0x8u /* it goes to the lock manager */
 
 const struct load_work *load_work_find(const char *name);
 void load_work_list(void);

@@ -11,6 +11,8 @@
 #include "rpc/rpc.h"
 
 #define NFSPROG	   100003
+#define NLMPROG	   100021
+#define NLM_VERS   4
 #define LIST_BYTES 32768
 #define UNCHANGED  0xffffffffu
 
@@ -149,6 +151,28 @@ put_commit(struct xdr_out *x, const struct load *l, const struct load_slot *s)
 	put_fh(x, l, s->fh);
 	xdr_put_u64(x, 0);
 	xdr_put_u32(x, 0);
+}
+
+/* LOCK and UNLOCK of NLM 4: the cookie is the xid. */
+static void
+put_lock(struct xdr_out *x, const struct load *l, const struct load_slot *s)
+{
+	(void)l;
+	xdr_put_opaque(x, &s->xid, sizeof(s->xid));
+	if (s->op == LOAD_LOCK) {
+		xdr_put_bool(x, false); /* do not wait */
+		xdr_put_bool(x, true); /* exclusive */
+	}
+	xdr_put_string(x, "load");
+	xdr_put_opaque(x, s->fh->bytes, s->fh->len);
+	xdr_put_opaque(x, &s->owner, sizeof(s->owner));
+	xdr_put_u32(x, s->owner);
+	xdr_put_u64(x, s->offset);
+	xdr_put_u64(x, 1);
+	if (s->op == LOAD_LOCK) {
+		xdr_put_bool(x, false); /* no reclaim */
+		xdr_put_u32(x, 1); /* state */
+	}
 }
 
 /* ---- judges of what follows the status ---- */
@@ -361,8 +385,16 @@ const struct load_op_row load_ops[LOAD_OPS] = {
 	[LOAD_LIST]    = { "LIST",    17, 16, put_list,    judge_list },
 	[LOAD_FSSTAT]  = { "FSSTAT",  18, 17, put_handle,  judge_ok },
 	[LOAD_COMMIT]  = { "COMMIT",  21, -1, put_commit,  judge_commit },
+	[LOAD_LOCK]    = { "LOCK",     2,  2, put_lock,    judge_ok },
+	[LOAD_UNLOCK]  = { "UNLOCK",   4,  4, put_lock,    judge_ok },
 };
 /* clang-format on */
+
+bool
+load_is_lock(enum load_op op)
+{
+	return op >= LOAD_LOCK;
+}
 
 size_t
 load_encode(const struct load *l, const struct load_slot *s, uint8_t *buf,
@@ -375,8 +407,8 @@ load_encode(const struct load *l, const struct load_slot *s, uint8_t *buf,
 	xdr_put_u32(&x, s->xid);
 	xdr_put_u32(&x, RPC_CALL);
 	xdr_put_u32(&x, RPC_VERSION);
-	xdr_put_u32(&x, NFSPROG);
-	xdr_put_u32(&x, l->vers);
+	xdr_put_u32(&x, load_is_lock(s->op) ? NLMPROG : NFSPROG);
+	xdr_put_u32(&x, load_is_lock(s->op) ? NLM_VERS : l->vers);
 	xdr_put_u32(&x, (uint32_t)(l->vers == 2 ? row->proc2 : row->proc3));
 	xdr_put_u32(&x, AUTH_SYS);
 	xdr_put_u32(&x, 28); /* length of the credential */
@@ -423,6 +455,8 @@ load_judge(struct load *l, struct load_slot *s, const uint8_t *buf, size_t len,
 		load_failed(l, s, why);
 		return;
 	}
+	if (load_is_lock(s->op))
+		xdr_get_opaque(&x, sizeof(s->xid)); /* the cookie */
 	if (s->op != LOAD_NULL && (status = xdr_get_u32(&x)) != 0) {
 		snprintf(why, sizeof(why), "status %u", status);
 		load_failed(l, s, why);

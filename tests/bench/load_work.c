@@ -277,6 +277,41 @@ next_mix(struct load *l, unsigned int conn, struct load_slot *s)
 	parts[i].next(l, conn, s);
 }
 
+/* What a run leaves locked is in the way of no other workload or transport. */
+static uint64_t
+lock_place(const struct load *l, unsigned int work)
+{
+	return (uint64_t)(2 * work + l->udp) << 40;
+}
+
+/*
+ * Each slot locks and unlocks a byte of its own. It keeps another lock: servers
+ * begin and end to monitor a client with its first and last lock.
+ */
+static void
+next_lock(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	uint32_t turn = s->turn++;
+
+	s->op = turn == 0 || turn % 2 == 1 ? LOAD_LOCK : LOAD_UNLOCK;
+	s->fh = &l->files[0];
+	s->owner = conn * LOAD_SLOTS_MAX + s->number;
+	s->offset = lock_place(l, 0) + s->owner * 4u + (turn == 0 ? 2 : 0);
+}
+
+/* Each slot locks every second byte of a range, then unlocks them. */
+static void
+next_ranges(struct load *l, unsigned int conn, struct load_slot *s)
+{
+	uint32_t turn = s->turn++;
+
+	s->op = turn / LOAD_RANGES % 2 == 0 ? LOAD_LOCK : LOAD_UNLOCK;
+	s->fh = &l->files[0];
+	s->owner = conn * LOAD_SLOTS_MAX + s->number;
+	s->offset = lock_place(l, 1) + (uint64_t)s->owner * LOAD_RANGES * 2 +
+	    (uint64_t)(turn % LOAD_RANGES) * 2;
+}
+
 /* clang-format off */
 static const struct load_work works[] = {
 	{ "null",        0, 0, next_null, "NULL" },
@@ -302,6 +337,10 @@ static const struct load_work works[] = {
 	{ "rename",      LOAD_NEEDS_WORK, 0, next_rename, "RENAME to and fro" },
 	{ "readdirplus", LOAD_NEEDS_WHOLE, 0, next_list,
 	  "scans of 10,000 entries; the unit is an entry" },
+	{ "lock",        LOAD_NEEDS_LOCKS, 0, next_lock,
+	  "LOCK and UNLOCK of a byte; -L names the port" },
+	{ "ranges",      LOAD_NEEDS_LOCKS, 0, next_ranges,
+	  "LOCK of 10,000 ranges, then UNLOCK of them" },
 	{ "mix",         LOAD_NEEDS_FILES | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
 	  131072, next_mix, "the calls of a busy file server" },
 };

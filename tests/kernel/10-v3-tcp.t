@@ -10,10 +10,10 @@ private "$@"
 need_guest
 guest_server
 if [ -n "${LONG:-}" ]; then
-	kernel_test 3 tcp ac 10 3000 mountnfs "${all_work[@]}"
-	kernel_test 3 tcp noac 1 1500 mountnfs "${all_work[@]}"
+	kernel_test 3 tcp ac 10 3000 mountnfs "${all_work[@]}" acl
+	kernel_test 3 tcp noac 1 1500 mountnfs "${all_work[@]}" acl
 else
 	kernel_test 3 tcp ac 1 600 mountnfs posix copytree openfiles append \
-	    names fsx stress
+	    names fsx stress acl
 fi
 done_testing

@@ -19,7 +19,7 @@ private "$@"
 . "$top/tests/lib/ca.sh"
 need_guest
 need_daemons
-guest_net
+guest_net 1
 label=v3/tls/ac
 
 # settings NAME [CERTIFICATE]: what tlshd of the guest reads.

@@ -12,6 +12,7 @@ private "$@"
 need openssl openssl python3 python3
 need_guest
 need_daemons
+[ -x "$(built system)/memscan" ] || skip_all "memscan is not built (make check builds it)"
 find /usr/lib/uml/modules -name 'tls.ko*' | grep -q . || skip_all "that kernel has no TLS"
 
 ca_new "$T/ca" || bail "no certificates"
@@ -25,8 +26,8 @@ ca_client early -startdate 20900101000000Z -enddate 20910101000000Z
 ca_client revoked
 ca_revoke revoked
 ca_stranger stranger
-guest_net
-guest_start "$rig/ktls-job" "CA=$T/ca" "O=$O" "TOP=$top"
+guest_net 1
+guest_start "$rig/ktls-job" "CA=$T/ca" "O=$O" "TOP=$top" "SCAN=$(built system)/memscan"
 guest_wait 400
 is "$ended" 0 "the job ends"
 while read -r what status text; do

@@ -4,13 +4,15 @@
 # Boots a real Linux kernel as an NFS client: Debian's user-mode-linux, an
 # ordinary process, with the host's root read-only over hostfs and a tap
 # interface in this test's own network namespace (the server is 10.77.0.1, the
-# client 10.77.0.2, with privileged ports). UDP, which that kernel lacks, uses a
-# guest in qemu. Source after lib.sh.
+# clients 10.77.0.2 and so on, with privileged ports). UDP, which that kernel
+# lacks, uses a guest in qemu. Source after lib.sh.
 # Runs in: the tests.
 
 rig=$top/tests/kernel
 bin=$(built kernel)
 guests=0
+guest_flags=() # more flags of qemu
+guest_cpu=max # what it emulates
 # shellcheck disable=SC2034 # for the tests
 all_work=(posix copytree tar git sqlite openfiles append mmap attrs
     holes big names deep many fsx stress parallel users)
@@ -42,38 +44,50 @@ _guest_made() {
 	    cat "$bin/$1.out"
 }
 
-# The interface between server and guest, on a bridge. br0 goes down instead of
-# a cable, since a guest's network card does not survive a tap that is down.
+# guest_net GUESTS: the interface between server and guest, on a bridge, with a
+# tap for each guest. br0 goes down instead of a cable, since a guest's network
+# card does not survive a tap that is down.
 guest_net() {
-	ip tuntap add tap0 mode tap || bail "no tap interface"
+	local i
 	ip link add br0 type bridge || bail "no bridge"
-	ip link set tap0 master br0
 	ip address add 10.77.0.1/24 dev br0
-	ip link set tap0 up
+	for ((i = 0; i < $1; i++)); do
+		ip tuntap add "tap$i" mode tap || bail "no tap interface"
+		ip link set "tap$i" master br0
+		ip link set "tap$i" up
+	done
 	ip link set br0 up
 }
 
 # guest_start JOB NAME=VALUE...: boots in the background. The console goes to
 # the file $console.
 guest_start() {
-	local job=$1
-	shift
 	guests=$((guests + 1)) rounds=0 ended='' broken='' _rest=''
 	console=$T/console.$guests
 	: >"$console"
 	exec {_news}<"$console"
-	mkdir -p "$T/guest"
-	{
-		printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \
-		    SERVER=10.77.0.1 MODULES=/usr/lib/uml/modules
-	} >"$T/guest/env"
+	guest_boot 0 "$@"
+	pid[guest]=${pid[guest0]}
+	unset 'pid[guest0]'
+}
+
+# guest_boot NUMBER JOB NAME=VALUE...: boots a guest at a tap of guest_net with
+# an address of its own: 10.77.0.2 and tap0 for number 0. Its console goes to the
+# file $console.
+guest_boot() {
+	local job=$2 _tap=tap$1 _dir=$T/guest$1 number=$1
+	shift 2
+	mkdir -p "$_dir"
+	printf 'export %q\n' "$@" "JOB=$job" "HERE=$rig" "BIN=$bin" \
+	    "ADDRESS=10.77.0.$((number + 2))" SERVER=10.77.0.1 \
+	    MODULES=/usr/lib/uml/modules >"$_dir/env"
 	case " $* " in
 	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" qemu64 ;;
-	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" max ;;
+	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" "$guest_cpu" ;;
 	*) _guest_uml ;;
 	esac
-	pid[guest]=$!
-	at_end "kill -9 ${pid[guest]}"
+	pid[guest$number]=$!
+	at_end "kill -9 $!"
 }
 
 _guest_uml() {
@@ -82,8 +96,8 @@ _guest_uml() {
 	    bail "cannot compile xstate.c"
 	LD_PRELOAD=$T/xstate.so linux.uml mem="${GUEST_MB:-768}M" root=/dev/root rootfstype=hostfs \
 	    rootflags=/ ro init="$rig/init" con=null con0=null,fd:1 ssl=null \
-	    vec0:transport=tap,ifname=tap0,depth=64,gro=1 quiet \
-	    "uml_dir=$T/guest/" "umid=g$guests" "tern=$T/guest" \
+	    "vec0:transport=tap,ifname=$_tap,depth=64,gro=1" quiet \
+	    "uml_dir=$_dir/" "umid=g$guests" "tern=$_dir" \
 	    </dev/null >"$console" 2>&1 &
 }
 
@@ -94,10 +108,10 @@ _guest_qemu() {
 	    -machine q35,accel=tcg -cpu "$2" -m 1024 -smp 1 -bios qboot.rom \
 	    -kernel "$1" -initrd "${1%/*}/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
-net.ifnames=0 ternroot=$rig/init tern=$T/guest" -serial stdio -monitor none \
+net.ifnames=0 ternroot=$rig/init tern=$_dir" -serial stdio -monitor none \
 	    -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
-	    -netdev tap,id=n,ifname=tap0,script=no,downscript=no \
-	    -device virtio-net-pci,netdev=n,romfile= \
+	    -netdev "tap,id=n,ifname=$_tap,script=no,downscript=no" \
+	    -device virtio-net-pci,netdev=n,romfile= "${guest_flags[@]}" \
 	    </dev/null >"$console" 2>&1 &
 }
 
@@ -160,7 +174,7 @@ guest_wait() {
 # guest_server: Tern on an ext4 in memory, for the guest alone.
 guest_server() {
 	need_daemons
-	guest_net
+	guest_net 1
 	ram 4000
 	loop_fs ext4 3500 "$T/export" || skip_all "no loop-mounted ext4"
 	chmod 755 "$T/export"

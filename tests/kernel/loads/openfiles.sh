@@ -7,6 +7,11 @@ rm f
 echo two >&3
 [ "$(ls -A | grep -c '^\.nfs')" = 1 ]
 exec 3>&-
+# The client removes it in the background.
+for _ in $(seq 600); do
+	[ -n "$(ls -A)" ] || break
+	sleep 0.1
+done
 [ -z "$(ls -A)" ]
 echo old >f
 exec 3<f

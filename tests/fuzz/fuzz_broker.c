@@ -47,12 +47,14 @@ start(void)
 	static const char text[] = "/tmp *(rw)\n";
 	const struct exports_hooks hooks = { NULL, NULL, NULL };
 	struct broker *b = broker_new(&keys, MODE_SQUASH);
-	int root = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
+	int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct exports *ex = exports_parse(text, sizeof(text) - 1, &hooks);
+	struct fh_root root;
 
+	if (fh_fs_look(&root, fd, true) == -1)
+		abort();
 	export_id = ex->list[0].id;
-	broker_set_exports(b, served_new(ex, &root, NULL, 0, true));
+	broker_set_exports(b, served_new(ex, &root, NULL, 0));
 	return b;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "exports/exports.h"
+#include "exports/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -41,6 +41,7 @@ set_up(void)
 	static const uint8_t key[FH_KEY_SIZE] = "tern";
 	static const struct exports_hooks quiet;
 	struct mountd_handles m;
+	struct fh_root root;
 	size_t i;
 
 	if (close(mkstemp(inside)) == -1)
@@ -51,8 +52,10 @@ set_up(void)
 	for (i = 0; i < nitems(files); i++)
 		fds[i] = open(files[i], O_PATH | O_CLOEXEC);
 	fds[i] = -1;
+	if (fh_fs_look(&root, fds[0], true) == -1)
+		err(1, "%s", files[0]);
 	for (i = 0; i < nitems(seals); i++)
-		seal_root(&seals[i], &m, &ex->list[i], fds[0], true, &keys);
+		seal_root(&seals[i], &m, &ex->list[i], &root, &keys);
 }
 
 int

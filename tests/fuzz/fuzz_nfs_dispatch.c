@@ -3,8 +3,7 @@
  * Whole calls to a whole server on a scratch directory. Each piece of the input
  * is how, procedure, length and arguments, where "\xfe" and a letter stand for
  * a valid handle. The server must not read or change a file outside of the
- * exports, and must answer every call. Every reply must keep its limit and have
- * the shape of its RFC.
+ * exports, and must answer every call, in the limit and shape of its protocol.
  * Links: nfsd
  * Runs in: fuzzer, test program.
  */
@@ -21,8 +20,9 @@
 #define ROUNDS	    500 /* before the directory is made again */
 #define CALL_MAX    8192 /* 255 bytes, and all of them handles */
 #define REPLY_SMALL 600
+#define ACL_FROM    240 /* procedures from here on are those of NFSACL */
 
-/* Bits of how (small: a datagram with little room); four more are the xid. */
+/* Bits of how; four more are the xid. */
 enum { HOW_V3 = 1, HOW_USER = 2, HOW_SMALL = 4, HOW_NONE = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -75,11 +75,11 @@ static void
 call(uint8_t how, uint32_t proc, const uint8_t *data, size_t len)
 {
 	static uint8_t msg[CALL_MAX], reply[NFS_RECORD_MAX];
-	struct rpc_cred cred = { .flavor =
-				     how & HOW_NONE ? AUTH_NONE : AUTH_SYS };
-	struct rpc_head head = {
-		.xid = how >> 4, .prog = NFS_PROGRAM, .proc = proc
-	};
+	struct rpc_cred cred = { .flavor = how & HOW_NONE ? 0 : AUTH_SYS };
+	const bool acl = proc >= ACL_FROM;
+	struct rpc_head head = { .xid = how >> 4,
+		.prog = acl ? NFSACL_PROGRAM : NFS_PROGRAM,
+		.proc = acl ? proc - ACL_FROM : proc % 24 };
 	struct rpc_origin from = { .peer.max_reply = sizeof(reply) };
 	struct xdr_out out;
 	size_t got = 0;
@@ -98,7 +98,7 @@ call(uint8_t how, uint32_t proc, const uint8_t *data, size_t len)
 		abort();
 	if (got > from.peer.max_reply || outside_is_in(reply, got) ||
 	    !reply_is_whole(reply, got,
-		reply_shape_find(head.prog, head.vers, proc)))
+		reply_shape_find(head.prog, head.vers, head.proc)))
 		abort();
 }
 
@@ -112,7 +112,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		renew();
 	for (; len > 3; data += 3 + size, len -= 3 + size) {
 		size = data[2] < len - 3 ? data[2] : len - 3;
-		call(data[0], data[1] % 24, data + 3, size);
+		call(data[0], data[1], data + 3, size);
 	}
 	if (!outside_is_whole())
 		abort();

@@ -60,7 +60,9 @@ def read_only(w, s, c, root):
     w.equal(c.setattr(root, mode=0o700).status(), ROFS, "SETATTR")
     w.equal(c.getattr(root).status(), OK, "GETATTR")
     s.disk.remount("rw")
-    fh = c.create(root, "n").fh
+    made = c.create(root, "n")
+    w.equal(made.status(), OK, "CREATE again")
+    fh = made.fh
     w.equal(c.write(fh, 0, b"again").status(), OK, "writable again")
 
 

@@ -27,6 +27,7 @@
 #define NFSD_WORKERS_MAX 64
 #define NFSD_THREADS_MAX 63 /* plus the event loop: 64 channels per worker */
 #define NFSD_DOMAIN	 128 /* with the final 0 */
+#define NFSD_REPLIES	 8192 /* entries of the reply cache of a worker */
 #define NFSD_STOP_MS	 5000 /* for calls in flight when nfsd stops */
 
 _Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX,
@@ -39,6 +40,7 @@ enum nfsd_fd {
 	NFSD_FD_SHARED, /* worker: struct nfsd_shared */
 	NFSD_FD_STATS, /* worker: its counters */
 	NFSD_FD_AUDIT, /* worker: takes struct audit_record */
+	NFSD_FD_REPLIES, /* worker: its cached replies, for its successor */
 	NFSD_FD_SOCKETS /* worker: from here on */
 };
 

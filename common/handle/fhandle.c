@@ -52,6 +52,14 @@ fh_keys_derive(struct fh_keys *keys, const uint8_t key[FH_KEY_SIZE])
 	    (const uint8_t *)broker, sizeof(broker), key, FH_KEY_SIZE);
 }
 
+void
+fh_subkey_derive(struct fh_subkey *out, const struct fh_subkey *from,
+    const char *purpose)
+{
+	crypto_generichash(out->bytes, FH_SUBKEY, (const uint8_t *)purpose,
+	    strlen(purpose), from->bytes, FH_SUBKEY);
+}
+
 enum fh_kind
 fh_kind(const struct fh *fh)
 {

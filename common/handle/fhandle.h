@@ -59,6 +59,12 @@ struct fh_keys {
 
 /* Derives both keys from the key file's content. */
 void fh_keys_derive(struct fh_keys *, const uint8_t key[FH_KEY_SIZE]);
+/*
+ * Derives a key for another purpose. It is the same wherever the key file is the
+ * same, and tells nothing about the key that it comes from.
+ */
+void fh_subkey_derive(struct fh_subkey *, const struct fh_subkey *from,
+    const char *purpose);
 /* Makes the handle of plain in the export at path, with its tags. */
 void fh_seal(struct fh *, const struct fh_plain *, const char *path,
     const struct fh_keys *);

@@ -27,8 +27,9 @@ enum peer_security { PEER_PLAIN, PEER_TLS, PEER_MTLS };
 
 struct peer_identity {
 	/*
-	 * Differs for different contents, and in each process. Every memory of
-	 * a decision about a peer includes it; see peer_key().
+	 * Differs for different contents, and for servers with other handle
+	 * keys. Every memory of a decision about a peer includes it; see
+	 * peer_key().
 	 */
 	uint64_t key;
 	uint32_t users; /* event loop only */

@@ -3,29 +3,50 @@
  * The duplicate request cache: see reply_cache.h. Entries are in one array and
  * linked twice: by hash, and by age within their client. An entry in progress is
  * in no age list, so it cannot be evicted before it is finished.
- * Runs in: the process that reads the network, event loop only.
+ *
+ * Each entry has a row: what another process needs to know its call again. Rows
+ * hold no pointer and no index, and may lie in memory that outlives this process.
+ * A row has no time while it is written, and gets one before the call is
+ * answered. So a process that is killed leaves no half of a row behind. The rows
+ * of a predecessor are read once, at the start, and each is checked: the
+ * predecessor may have been compromised. After that the entries say what is
+ * where.
+ * Runs in: the process that reads the network, event loop only, but for
+ * reply_cache_keep().
  */
 #include <sys/queue.h>
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/rank.h"
+#include "rpc/msg.h"
 #include "rpc/reply_cache.h"
 
+#define CHAIN_MAX 32 /* rows of a predecessor with one hash; more are forged */
+
 struct cache_client;
+
+struct reply_row {
+	uint64_t len;
+	struct reply_cache_key key;
+	uint8_t reply[REPLY_CACHE_REPLY_MAX];
+};
 
 struct reply_cache_entry {
 	struct reply_cache_key key;
 	LIST_ENTRY(reply_cache_entry) hash;
 	TAILQ_ENTRY(reply_cache_entry) own; /* by age, of its client */
 	struct cache_client *client;
+	struct reply_row *row;
+	_Atomic uint64_t *time; /* of the row: made_ns, or 0: none is whole */
 	uint64_t made_ns;
 	bool busy;
-	uint16_t len;
-	uint8_t reply[REPLY_CACHE_REPLY_MAX];
+	bool too_long;
+	uint32_t len; /* of the reply; 0: none was kept */
 };
 
 TAILQ_HEAD(entry_list, reply_cache_entry);
@@ -44,6 +65,13 @@ LIST_HEAD(client_bucket, cache_client);
 
 struct reply_cache {
 	struct reply_cache_entry *entries;
+	size_t nentries;
+	/*
+	 * The times of all rows, then the rows. So the pages of rows that were
+	 * never written are never touched.
+	 */
+	void *memory;
+	bool owns_memory;
 	struct cache_client *clients;
 	struct entry_bucket *buckets;
 	struct client_bucket *client_buckets;
@@ -67,10 +95,18 @@ must_calloc(size_t n, size_t size)
 	return p;
 }
 
+size_t
+reply_cache_memory(size_t entries)
+{
+	return entries * (sizeof(uint64_t) + sizeof(struct reply_row));
+}
+
 struct reply_cache *
-reply_cache_new(size_t entries)
+reply_cache_new(size_t entries, void *memory, const struct hash_key *secret)
 {
 	struct reply_cache *c;
+	struct reply_row *rows;
+	_Atomic uint64_t *times;
 	size_t i;
 
 	c = must_calloc(1, sizeof(*c));
@@ -79,19 +115,31 @@ reply_cache_new(size_t entries)
 	c->share = entries / REPLY_CACHE_SHARE;
 	if (c->share == 0)
 		c->share = 1;
+	c->nentries = entries;
 	c->entries = must_calloc(entries, sizeof(*c->entries));
+	c->owns_memory = memory == NULL;
+	c->memory = memory != NULL ?
+	    memory :
+	    must_calloc(1, reply_cache_memory(entries));
+	times = c->memory;
+	rows = (struct reply_row *)((uint64_t *)c->memory + entries);
 	c->clients = must_calloc(entries, sizeof(*c->clients));
 	c->buckets = must_calloc(c->nbuckets, sizeof(*c->buckets));
 	c->client_buckets =
 	    must_calloc(c->nbuckets, sizeof(*c->client_buckets));
 	rank_init(&c->by_kept);
 	for (i = entries; i-- > 0;) {
+		c->entries[i].row = &rows[i];
+		c->entries[i].time = &times[i];
 		LIST_INSERT_HEAD(&c->unused, &c->entries[i], hash);
 		TAILQ_INIT(&c->clients[i].entries);
 		c->clients[i].kept.owner = &c->clients[i];
 		LIST_INSERT_HEAD(&c->clients_unused, &c->clients[i], hash);
 	}
-	hash_key_random(&c->secret);
+	if (secret != NULL)
+		c->secret = *secret;
+	else
+		hash_key_random(&c->secret);
 	return c;
 }
 
@@ -100,6 +148,8 @@ reply_cache_free(struct reply_cache *c)
 {
 	if (c == NULL)
 		return;
+	if (c->owns_memory)
+		free(c->memory);
 	free(c->entries);
 	free(c->clients);
 	free(c->buckets);
@@ -185,6 +235,7 @@ client_find(struct reply_cache *c, const struct addr *from, bool make)
 static void
 entry_release(struct reply_cache *c, struct reply_cache_entry *e)
 {
+	atomic_store_explicit(e->time, 0, memory_order_relaxed);
 	LIST_REMOVE(e, hash);
 	LIST_INSERT_HEAD(&c->unused, e, hash);
 	if (--e->client->count == 0) {
@@ -230,15 +281,11 @@ entry_take(struct reply_cache *c, const struct addr *host)
 	return LIST_FIRST(&c->unused);
 }
 
-static enum reply_cache_found
-entry_make(struct reply_cache *c, const struct reply_cache_key *key,
-    uint64_t now_ns, struct reply_cache_entry **out)
+/* Gives an unused entry to a call. */
+static void
+entry_begin(struct reply_cache *c, struct reply_cache_entry *e,
+    const struct reply_cache_key *key, uint64_t now_ns)
 {
-	struct reply_cache_entry *e;
-
-	e = entry_take(c, &key->from);
-	if (e == NULL)
-		return REPLY_CACHE_FULL;
 	LIST_REMOVE(e, hash);
 	LIST_INSERT_HEAD(bucket_of(c, key), e, hash);
 	e->client = client_find(c, &key->from, true);
@@ -246,9 +293,23 @@ entry_make(struct reply_cache *c, const struct reply_cache_key *key,
 	e->key = *key;
 	e->made_ns = now_ns;
 	e->busy = true;
+	e->too_long = false;
 	e->len = 0;
-	*out = e;
-	return REPLY_CACHE_NEW;
+}
+
+static struct reply_cache_entry *
+entry_find(struct reply_cache *c, const struct reply_cache_key *key,
+    unsigned int *chain)
+{
+	struct reply_cache_entry *e;
+
+	*chain = 0;
+	LIST_FOREACH (e, bucket_of(c, key), hash) {
+		if (same_call(&e->key, key))
+			break;
+		(*chain)++;
+	}
+	return e;
 }
 
 enum reply_cache_found
@@ -256,10 +317,9 @@ reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
     uint64_t now_ns, struct reply_cache_entry **out)
 {
 	struct reply_cache_entry *e;
+	unsigned int chain;
 
-	LIST_FOREACH (e, bucket_of(c, key), hash)
-		if (same_call(&e->key, key))
-			break;
+	e = entry_find(c, key, &chain);
 	if (e != NULL && e->busy) {
 		c->stats.busy++;
 		return REPLY_CACHE_BUSY;
@@ -273,32 +333,125 @@ reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
 	if (e != NULL)
 		entry_evict(c, e);
 	c->stats.misses++;
-	return entry_make(c, key, now_ns, out);
+	*out = entry_take(c, &key->from);
+	if (*out == NULL)
+		return REPLY_CACHE_FULL;
+	entry_begin(c, *out, key, now_ns);
+	return REPLY_CACHE_NEW;
 }
 
 struct slice
 reply_cache_reply(const struct reply_cache_entry *e)
 {
-	struct slice s = { .data = e->reply, .len = e->len };
+	struct slice s = { .data = e->row->reply, .len = e->len };
 
 	return s;
 }
 
 void
-reply_cache_finish(struct reply_cache *c, struct reply_cache_entry *e,
-    const uint8_t *reply, size_t len)
+reply_cache_keep(struct reply_cache_entry *e, const uint8_t *reply, size_t len)
 {
-	if (reply != NULL && len > sizeof(e->reply))
+	struct reply_row *row = e->row;
+
+	e->too_long = len > sizeof(row->reply);
+	if (e->too_long)
+		return;
+	/* Its time was taken away: that first. */
+	atomic_thread_fence(memory_order_release);
+	row->len = e->len = (uint32_t)len;
+	row->key = e->key;
+	memcpy(row->reply, reply, len);
+	atomic_store_explicit(e->time, e->made_ns, memory_order_release);
+}
+
+void
+reply_cache_finish(struct reply_cache *c, struct reply_cache_entry *e)
+{
+	if (e->too_long)
 		c->stats.too_long++;
-	if (reply == NULL || len > sizeof(e->reply)) {
+	if (e->len == 0) {
 		entry_release(c, e);
 		return;
 	}
-	memcpy(e->reply, reply, len);
-	e->len = (uint16_t)len;
 	e->busy = false;
 	TAILQ_INSERT_TAIL(&e->client->entries, e, own);
 	rank_set(&c->by_kept, &e->client->kept, e->client->kept.n + 1);
+}
+
+/* Can a worker that keeps the rules have written it? */
+static bool
+row_is_sound(const struct reply_row *row)
+{
+	struct xdr_in in;
+	uint32_t xid;
+
+	if (row->len > sizeof(row->reply))
+		return false;
+	xdr_in_init(&in, row->reply, row->len);
+	return rpc_get_reply(&in, &xid) == NULL && xid == row->key.xid;
+}
+
+/*
+ * Reads the row of an unused entry. Only the copy is checked and believed.
+ * Returns false if it is of no use.
+ */
+static bool
+entry_recall(struct reply_cache *c, struct reply_cache_entry *e,
+    uint64_t now_ns)
+{
+	struct reply_cache_entry *old;
+	struct cache_client *cl;
+	struct reply_row row;
+	unsigned int chain;
+
+	if (e->made_ns == 0 || e->made_ns > now_ns ||
+	    now_ns - e->made_ns >= REPLY_CACHE_SECONDS * UINT64_C(1000000000))
+		return false;
+	memcpy(&row, e->row, sizeof(row));
+	if (!row_is_sound(&row))
+		return false;
+	old = entry_find(c, &row.key, &chain);
+	cl = client_find(c, &row.key.from, false);
+	if (old != NULL || chain >= CHAIN_MAX ||
+	    (cl != NULL && cl->count >= c->share))
+		return false;
+	entry_begin(c, e, &row.key, e->made_ns);
+	e->busy = false;
+	e->len = (uint32_t)row.len;
+	TAILQ_INSERT_HEAD(&e->client->entries, e, own);
+	rank_set(&c->by_kept, &e->client->kept, e->client->kept.n + 1);
+	return true;
+}
+
+static int
+newest_first(const void *a, const void *b)
+{
+	const struct reply_cache_entry *const *x = a, *const *y = b;
+
+	return ((*x)->made_ns < (*y)->made_ns) -
+	    ((*x)->made_ns > (*y)->made_ns);
+}
+
+size_t
+reply_cache_recall(struct reply_cache *c, uint64_t now_ns)
+{
+	struct reply_cache_entry **order;
+	size_t i, n = 0;
+
+	order = must_calloc(c->nentries, sizeof(*order));
+	for (i = 0; i < c->nentries; i++) {
+		order[i] = &c->entries[i];
+		order[i]->made_ns = *order[i]->time;
+	}
+	qsort(order, c->nentries, sizeof(*order), newest_first);
+	for (i = 0; i < c->nentries; i++) {
+		if (entry_recall(c, order[i], now_ns))
+			n++;
+		else if (order[i]->made_ns != 0)
+			*order[i]->time = 0;
+	}
+	free(order);
+	return n;
 }
 
 const struct reply_cache_stats *

@@ -5,11 +5,16 @@
  * cache evicts the oldest entry of the client that has most. A client that has
  * used its share evicts its own oldest entry. The reply to a call that was
  * refused before it did anything is not kept.
- * Runs in: the process that reads the network, event loop only.
+ *
+ * The replies may lie in memory that outlives the process. Its successor then
+ * answers repeats of calls that it never saw.
+ * Runs in: the process that reads the network, event loop only, but for
+ * reply_cache_keep().
  */
 #ifndef RPC_REPLY_CACHE_H
 #define RPC_REPLY_CACHE_H
 
+#include "base/hash.h"
 #include "rpc/rpc.h"
 
 #define REPLY_CACHE_REPLY_MAX 512 /* longer replies are not kept */
@@ -42,7 +47,19 @@ struct reply_cache_stats {
 	uint64_t hits, busy, misses, evicted, too_long;
 };
 
-struct reply_cache *reply_cache_new(size_t entries);
+/* Returns the bytes of memory for so many entries. */
+size_t reply_cache_memory(size_t entries);
+/*
+ * memory: reply_cache_memory() bytes that are zero or those of a predecessor;
+ * NULL: its own. secret: of the keys, that of the predecessor too; NULL: random.
+ */
+struct reply_cache *reply_cache_new(size_t entries, void *memory,
+    const struct hash_key *secret);
+/*
+ * Takes over the replies that lie in the memory, before anything else. Whatever
+ * lies there, it does no more harm than a wrong reply. Returns how many.
+ */
+size_t reply_cache_recall(struct reply_cache *, uint64_t now_ns);
 void reply_cache_free(struct reply_cache *);
 void reply_cache_key(const struct reply_cache *, struct reply_cache_key *,
     const struct rpc_call *, const uint8_t *args, size_t len);
@@ -55,11 +72,13 @@ enum reply_cache_found reply_cache_find(struct reply_cache *,
     struct reply_cache_entry **);
 struct slice reply_cache_reply(const struct reply_cache_entry *);
 /*
- * Finishes an entry of NEW. Keeps the reply, or if it is NULL, forgets the
- * call.
+ * Keeps the reply of an entry of NEW, from any thread. A repeat gets it after
+ * reply_cache_finish(), and from a successor at once.
  */
-void reply_cache_finish(struct reply_cache *, struct reply_cache_entry *,
-    const uint8_t *reply, size_t len);
+void reply_cache_keep(struct reply_cache_entry *, const uint8_t *reply,
+    size_t len);
+/* Finishes an entry of NEW. If no reply was kept, forgets the call. */
+void reply_cache_finish(struct reply_cache *, struct reply_cache_entry *);
 const struct reply_cache_stats *reply_cache_stats(const struct reply_cache *);
 
 #endif

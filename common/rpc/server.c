@@ -196,20 +196,27 @@ log_call(const struct rpc_server *s, const struct work *w)
 	    (unsigned int)call->outcome, more);
 }
 
+/*
+ * Keeps the reply for repeats, on the thread that ran the call: the worker may be
+ * killed before its event loop goes on.
+ */
+static void
+keep_reply(struct work *w)
+{
+	if (w->entry != NULL && w->call.outcome == RPC_SUCCESS &&
+	    !w->call.refused && !w->call.dropped)
+		reply_cache_keep(w->entry, w->out.base, w->out.len);
+}
+
 /* Calls hooks.end. Event loop only. */
 static void
 finish(struct rpc_server *s, struct work *w)
 {
-	bool keep;
-
 	if (w->begun && s->hooks.end != NULL)
 		s->hooks.end(s->hooks.arg, w->ctx, &w->call, w->res);
 	w->begun = false;
 	if (w->entry != NULL) {
-		keep = w->call.outcome == RPC_SUCCESS && !w->call.refused &&
-		    !w->call.dropped;
-		reply_cache_finish(s->cache, w->entry,
-		    keep ? w->out.base : NULL, w->out.len);
+		reply_cache_finish(s->cache, w->entry);
 		w->entry = NULL;
 	}
 	if (log_verbose() > 1)
@@ -325,6 +332,7 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 	w->call.deferred = false;
 	w->call.thread = thread;
 	(void)attempt(d->server, w);
+	keep_reply(w);
 	if (w->out.len > sizeof(d->brief))
 		return;
 	memcpy(d->brief, w->out.base, w->out.len);
@@ -444,6 +452,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	if (is_repeated(s, w, outlen, &verdict))
 		return verdict;
 	if (attempt(s, w)) {
+		keep_reply(w);
 		finish(s, w);
 		*outlen = w->out.len;
 		if (w->call.dropped && !w->call.silent)
@@ -452,7 +461,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	}
 	verdict = defer(s, origin, &args);
 	if (verdict == RPC_BUSY && w->entry != NULL)
-		reply_cache_finish(s->cache, w->entry, NULL, 0);
+		reply_cache_finish(s->cache, w->entry);
 	w->entry = NULL;
 	return verdict;
 }

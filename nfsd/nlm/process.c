@@ -505,7 +505,7 @@ start_serving(struct nlm_role *r)
 	size_t files = daemon_raise_files();
 
 	r->server = rpc_server_new(programs, nitems(programs), &hooks);
-	rpc_server_set_cache(r->server, reply_cache_new(REPLIES));
+	rpc_server_set_cache(r->server, reply_cache_new(REPLIES, NULL, NULL));
 	r->pool = rpc_pool_new(r->base, LOCKS_THREADS, QUEUE_MAX, NULL, NULL);
 	rpc_server_set_pool(r->server, r->pool);
 	if (limits->connections_max > files / 2)

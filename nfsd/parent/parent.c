@@ -36,6 +36,7 @@
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
+#include "rpc/reply_cache.h"
 #include "resolve/names.h"
 #include "resolve/resolver.h"
 
@@ -52,6 +53,7 @@ struct parent {
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
+	int replies[NFSD_WORKERS_MAX]; /* memory of each worker and successor */
 	int shared; /* memory that all workers share */
 	struct nfsd_shared *memory; /* the same */
 	struct control *control;
@@ -177,6 +179,7 @@ worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 	fds[NFSD_FD_SHARED] = p->shared;
 	fds[NFSD_FD_STATS] = parent_stats_fd(&p->stats, index);
 	fds[NFSD_FD_AUDIT] = parent_audit_fd(&p->audit, index);
+	fds[NFSD_FD_REPLIES] = p->replies[index];
 	return NFSD_FD_SOCKETS +
 	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
 		ROLE_FDS_MAX - NFSD_FD_SOCKETS);
@@ -603,6 +606,19 @@ make_shared(struct parent *p)
 	return fd;
 }
 
+/* A worker that is killed leaves its replies here. */
+static void
+make_replies(struct parent *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n->setup.workers; i++) {
+		p->replies[i] = shm_new(reply_cache_memory(NFSD_REPLIES));
+		if (p->replies[i] == -1)
+			fatal("replies of worker %u", i);
+	}
+}
+
 static void
 prepare(struct parent *p)
 {
@@ -624,6 +640,7 @@ prepare(struct parent *p)
 	(void)daemon_raise_files();
 	bind_sockets(p);
 	p->shared = make_shared(p);
+	make_replies(p);
 	p->locks.broker = broker_of;
 	p->locks.send_exports = send_exports_to;
 	p->locks.path = path_of;

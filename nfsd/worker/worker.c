@@ -41,7 +41,6 @@
 #include "rpc/server.h"
 
 #define QUEUE_MAX     4096 /* calls that wait for a file thread */
-#define REPLIES	      8192 /* entries of the reply cache */
 #define FILES_DEFAULT 32768 /* descriptors kept open */
 #define NOTES_SHARE   16 /* handle cache: 1/16 of the machine's memory */
 #define NOTES_MAX     (128u << 20) /* bytes, for all workers together */
@@ -66,6 +65,7 @@ struct worker {
 	struct rpc_server *server;
 	struct rpc_pool *pool;
 	struct reply_cache *replies;
+	void *replies_memory; /* its successor inherits it */
 	struct rpc_streams *streams;
 	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
@@ -400,13 +400,48 @@ map_memory(struct worker *w)
 	    shm_map(w->role->fds[NFSD_FD_SHARED], sizeof(*w->shared), true);
 	w->stats =
 	    shm_map(w->role->fds[NFSD_FD_STATS], sizeof(*w->stats), true);
-	if (w->shared == NULL || w->stats == NULL)
+	w->replies_memory = shm_map(w->role->fds[NFSD_FD_REPLIES],
+	    reply_cache_memory(NFSD_REPLIES), true);
+	if (w->shared == NULL || w->stats == NULL || w->replies_memory == NULL)
 		fatal("shared memory");
 	door_share_verifier(w->door, &w->shared->verifier);
 	door_manage_groups(w->door, groups_map(w->role->fds[NFSD_FD_GROUPS]),
 	    ask_groups, w);
 	w->usage.stats = w->stats;
 	w->usage.watch_until = &w->shared->watch_until;
+}
+
+/*
+ * Makes a secret that a successor has too, and every server with the same handle
+ * key.
+ */
+static void
+derive_secret(const struct worker *w, struct hash_key *secret,
+    const char *purpose)
+{
+	struct fh_subkey key;
+
+	_Static_assert(sizeof(key) == sizeof(*secret), "one is the other");
+	fh_subkey_derive(&key, &w->setup.keys.worker, purpose);
+	memcpy(secret, &key, sizeof(*secret));
+}
+
+/* Replies of a worker that ended are those of its successor. */
+static void
+remember_replies(struct worker *w)
+{
+	struct hash_key secret;
+	size_t n;
+
+	derive_secret(w, &w->tls.secret, "tern identities");
+	derive_secret(w, &secret, "tern replies");
+	w->replies = reply_cache_new(NFSD_REPLIES, w->replies_memory, &secret);
+	n = reply_cache_recall(w->replies, clock_ns());
+	if (n > 0)
+		log_info("knows the replies of %zu calls that the worker "
+			 "before it made",
+		    n);
+	rpc_server_set_cache(w->server, w->replies);
 }
 
 static void
@@ -430,8 +465,7 @@ start_serving(struct worker *w)
 
 	w->server = rpc_server_new(programs, nitems(programs), &hooks);
 	audit_init(&w->audit, w->role->fds[NFSD_FD_AUDIT]);
-	w->replies = reply_cache_new(REPLIES);
-	rpc_server_set_cache(w->server, w->replies);
+	remember_replies(w);
 	door_start_janitor(w->door);
 	if (w->setup.threads > 0) {
 		w->pool = rpc_pool_new(w->base, w->setup.threads, QUEUE_MAX,

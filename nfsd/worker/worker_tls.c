@@ -409,7 +409,6 @@ worker_tls_init(struct worker_tls *t, int parent,
 	t->limits = limits;
 	handshakes_init(&t->waiting);
 	TAILQ_INIT(&t->outbox);
-	hash_key_random(&t->secret);
 }
 
 void

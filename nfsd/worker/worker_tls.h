@@ -39,7 +39,7 @@ struct worker_tls {
 	struct event *on_message, *on_room, *on_second;
 	TAILQ_HEAD(, worker_tls_message) outbox;
 	struct handshakes waiting;
-	struct hash_key secret; /* of identity keys */
+	struct hash_key secret; /* of identity keys; the worker sets it */
 	uint64_t handshakes, sessions, failures[TLS_FAILURES];
 };
 

@@ -49,7 +49,7 @@ renew(void)
 		(void)atexit(clean_up);
 	clean_up();
 	fixture = nfs_fixture_new("");
-	replies = reply_cache_new(64);
+	replies = reply_cache_new(64, NULL, NULL);
 	rpc_server_set_cache(nfs_fixture_server(fixture), replies);
 	outside_put(nfs_fixture_dir(fixture));
 	for (i = 0; i < nitems(names); i++)

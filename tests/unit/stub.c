@@ -388,7 +388,7 @@ stub_start(struct stub_server *s)
 	in->server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	if (s->cache != 0)
 		rpc_server_set_cache(in->server,
-		    in->cache = reply_cache_new(s->cache));
+		    in->cache = reply_cache_new(s->cache, NULL, NULL));
 	if (s->threads != 0)
 		rpc_server_set_pool(in->server,
 		    in->pool = rpc_pool_new(in->base, s->threads, s->queue,

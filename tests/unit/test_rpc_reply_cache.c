@@ -21,7 +21,7 @@ static void
 reset(size_t entries)
 {
 	reply_cache_free(cache);
-	cache = reply_cache_new(entries);
+	cache = reply_cache_new(entries, NULL, NULL);
 	memset(&call, 0, sizeof(call));
 	memset(&peer, 0, sizeof(peer));
 	(void)addr_parse(&peer.from, "192.0.2.1:700");
@@ -43,6 +43,13 @@ find(size_t len, uint64_t now, struct reply_cache_entry **e)
 	return reply_cache_find(cache, &key, now, e);
 }
 
+static void
+finish_with(struct reply_cache_entry *e, const void *reply, size_t len)
+{
+	reply_cache_keep(e, reply, len);
+	reply_cache_finish(cache, e);
+}
+
 /* Executes the call of this xid. */
 static void
 answer(uint32_t xid)
@@ -51,7 +58,7 @@ answer(uint32_t xid)
 
 	call.xid = xid;
 	if (find(16, SECOND, &e) == REPLY_CACHE_NEW)
-		reply_cache_finish(cache, e, (const uint8_t *)"reply", 5);
+		finish_with(e, "reply", 5);
 }
 
 static enum reply_cache_found
@@ -63,7 +70,7 @@ ask(uint32_t xid)
 	call.xid = xid;
 	found = find(16, SECOND, &e);
 	if (found == REPLY_CACHE_NEW)
-		reply_cache_finish(cache, e, NULL, 0);
+		reply_cache_finish(cache, e);
 	return found;
 }
 
@@ -78,7 +85,7 @@ test_life(void)
 	    "a new call is a miss");
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_BUSY,
 	    "its repeat is dropped while it runs");
-	reply_cache_finish(cache, e, (const uint8_t *)"reply", 5);
+	finish_with(e, "reply", 5);
 	cmp_ok(find(16, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
 	    "its repeat is a hit after the reply");
 	reply = reply_cache_reply(e);
@@ -86,7 +93,7 @@ test_life(void)
 	    "the repeat gets the same reply");
 	cmp_ok(find(16, (REPLY_CACHE_SECONDS + 2) * SECOND, &e),
 	    "==", REPLY_CACHE_NEW, "an expired entry is a miss");
-	reply_cache_finish(cache, e, NULL, 0);
+	reply_cache_finish(cache, e);
 	cmp_ok(ask(1), "==", REPLY_CACHE_NEW, "a forgotten call is a miss");
 	cmp_ok(reply_cache_stats(cache)->hits, "==", 1, "hits are counted");
 	cmp_ok(reply_cache_stats(cache)->busy, "==", 1, "drops are counted");
@@ -137,10 +144,10 @@ test_long_reply(void)
 
 	reset(16);
 	(void)find(16, SECOND, &e);
-	reply_cache_finish(cache, e, big, sizeof(big));
+	finish_with(e, big, sizeof(big));
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_NEW,
 	    "a reply longer than a slot is not cached");
-	reply_cache_finish(cache, e, big, sizeof(big) - 1);
+	finish_with(e, big, sizeof(big) - 1);
 	cmp_ok(find(16, SECOND, &e), "==", REPLY_CACHE_HIT,
 	    "a reply that just fits is cached");
 	cmp_ok(reply_cache_stats(cache)->too_long, "==", 1, "counted");
@@ -202,10 +209,10 @@ test_all_busy(void)
 	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_FULL,
 	    "a call runs without the cache if all entries are in progress");
 	for (i = 0; i < 8; i++)
-		reply_cache_finish(cache, e[i], (const uint8_t *)"r", 1);
+		finish_with(e[i], "r", 1);
 	cmp_ok(find(16, SECOND, &more), "==", REPLY_CACHE_NEW,
 	    "a call uses the cache again when they are done");
-	reply_cache_finish(cache, more, NULL, 0);
+	reply_cache_finish(cache, more);
 	reset(8);
 	(void)find(16, SECOND, &e[0]);
 	call.xid = 2;
@@ -233,6 +240,144 @@ test_spread(void)
 	cmp_ok(used, ">", 100, "calls spread, whatever their xids");
 }
 
+/* ---- memory that outlives a cache ---- */
+
+#define ROWS 64
+
+static const struct hash_key secret = { "tern tests" };
+static uint64_t memory[(ROWS * 1024) / sizeof(uint64_t)];
+
+/* A cache on the memory, as it is. Returns how many replies it knows. */
+static size_t
+successor(uint64_t now)
+{
+	reset(ROWS);
+	reply_cache_free(cache);
+	cache = reply_cache_new(ROWS, memory, &secret);
+	return reply_cache_recall(cache, now);
+}
+
+static void
+fresh(void)
+{
+	memset(memory, 0, sizeof(memory));
+	(void)successor(SECOND);
+}
+
+/* An accepted reply of 28 bytes to the call of this xid. */
+static const uint8_t *
+reply_to(uint32_t xid)
+{
+	static uint8_t out[28];
+
+	memset(out, 0, sizeof(out));
+	out[3] = (uint8_t)xid;
+	out[2] = (uint8_t)(xid >> 8);
+	out[7] = 1;
+	return out;
+}
+
+/* Executes the call; the process is killed before the event loop sees it. */
+static void
+keep(uint32_t xid, uint64_t now)
+{
+	struct reply_cache_entry *e;
+
+	call.xid = xid;
+	if (find(16, now, &e) == REPLY_CACHE_NEW)
+		reply_cache_keep(e, reply_to(xid), 28);
+}
+
+static void
+test_successor(void)
+{
+	struct reply_cache_entry *e;
+
+	ok(reply_cache_memory(ROWS) <= sizeof(memory), "the memory suffices");
+	fresh();
+	keep(1, SECOND);
+	call.xid = 2;
+	(void)find(16, SECOND, &e);
+	cmp_ok(successor(2 * SECOND), "==", 1,
+	    "a successor knows replies that were kept, and no call in progress");
+	call.xid = 1;
+	cmp_ok(find(16, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
+	    "a repeat is a hit");
+	ok(reply_cache_reply(e).len == 28 &&
+		memcmp(reply_cache_reply(e).data, reply_to(1), 28) == 0,
+	    "with the same bytes");
+	cmp_ok(ask(2), "==", REPLY_CACHE_NEW, "what was in progress is new");
+	cmp_ok(successor(2 * SECOND), "==", 1, "so does the one after it");
+	cmp_ok(successor((REPLY_CACHE_SECONDS + 2) * SECOND), "==", 0,
+	    "but nothing that has expired");
+}
+
+/* Writes a row as a compromised worker could: reply_cache.c has the layout. */
+static void
+forge(size_t i, uint8_t host, uint8_t xid, uint64_t sum)
+{
+	size_t each = reply_cache_memory(ROWS) / ROWS - sizeof(uint64_t);
+	uint8_t *row = (uint8_t *)(memory + ROWS) + i * each;
+	struct reply_cache_key key = { .xid = xid, .sum = sum };
+	const uint64_t len = 28;
+
+	(void)addr_parse(&key.from, "192.0.2.1:700");
+	key.from.bytes[3] = host;
+	memcpy(row, &len, sizeof(len));
+	memcpy(row + sizeof(len), &key, sizeof(key));
+	memcpy(row + sizeof(len) + sizeof(key), reply_to(xid), len);
+	memory[i] = SECOND + i;
+}
+
+static void
+test_forged(void)
+{
+	size_t i;
+
+	fresh();
+	for (i = 0; i < ROWS; i++)
+		forge(i, 1, (uint8_t)i, i);
+	cmp_ok(successor(2 * SECOND), "==", ROWS / REPLY_CACHE_SHARE,
+	    "rows give one client no more than its share");
+	for (i = 0; i < ROWS; i++)
+		forge(i, (uint8_t)i, (uint8_t)i, 5);
+	cmp_ok(successor(2 * SECOND), "==", 32, "few rows have one hash");
+	for (i = 0; i < ROWS; i++)
+		forge(i, 1, 1, 5);
+	cmp_ok(successor(2 * SECOND), "==", 1, "one call is known once");
+	forge(0, 1, 1, 5);
+	cmp_ok(successor(SECOND - 1), "==", 0, "no row is of the future");
+}
+
+/* Whatever lies in the memory, a cache works, and lookups stay short. */
+static void
+test_hostile(void)
+{
+	uint8_t *bytes = (uint8_t *)memory;
+	size_t i, n = 0, size = reply_cache_memory(ROWS);
+	unsigned int round, found = 0;
+
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < size; i++)
+			bytes[i] = (uint8_t)hash_mix(round * size + i);
+		for (i = 0; i < ROWS && round % 2 == 0; i++)
+			memory[i] = SECOND; /* whole, it says */
+		n += successor(SECOND);
+		answer(7);
+		found += ask(7) == REPLY_CACHE_HIT;
+	}
+	ok(n == 0 && found == 200, "noise is refused, and the cache works");
+	for (i = 0; i < size; i++) {
+		fresh();
+		keep(1, SECOND);
+		bytes[i] ^= 0xff;
+		(void)successor(SECOND);
+		answer(7);
+		n += ask(7) != REPLY_CACHE_HIT;
+	}
+	cmp_ok(n, "==", 0, "no byte that was changed breaks a successor");
+}
+
 int
 main(void)
 {
@@ -244,6 +389,9 @@ main(void)
 	test_share();
 	test_total();
 	test_all_busy();
+	test_successor();
+	test_forged();
+	test_hostile();
 	reply_cache_free(cache);
 	reply_cache_free(NULL);
 	done_testing();

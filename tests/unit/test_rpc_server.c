@@ -176,7 +176,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	stub_go(2);
 	wait_late(base, 3);
 
-	cache = reply_cache_new(16);
+	cache = reply_cache_new(16, NULL, NULL);
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
@@ -318,7 +318,7 @@ main(void)
 	test_outcomes();
 	test_hooks();
 	test_starttls();
-	cache = reply_cache_new(16);
+	cache = reply_cache_new(16, NULL, NULL);
 	test_cached(cache);
 	reply_cache_free(cache);
 	log_set_verbose(2);

@@ -21,7 +21,7 @@ sources | xargs -r awk '
 	END { if (open) print name ":" open ": never on again" }' |
     none 'every "clang-format off" is followed by on'
 
-files '*.[ch]' '*.t' '*.sh' 'etc/packages' 'etc/serve' 'etc/tern-cert' GNUmakefile '*.[1-9]' \
+files '*.[ch]' '*.t' '*.sh' 'etc/packages' 'etc/serve' 'etc/tern-cert' 'etc/tern-takeover' 'etc/ocf/*' GNUmakefile '*.[1-9]' \
     '*.service' '*.socket' '*.py' | while read -r f; do
 	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: ISC$\|SPDX-License-Identifier: ISC \*/$' ||
 	    echo "$f: no SPDX line at the top"

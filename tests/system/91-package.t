@@ -13,7 +13,7 @@ errors=$(lintian --no-cfg --fail-on none --tag-display-limit 0 "$deb" 2>&1 | gre
 is "$errors" '' 'lintian finds no error'
 
 list=$(dpkg-deb -c "$deb" | awk '{ print $6 }')
-for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd usr/sbin/tern-cert etc/default/tern \
+for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd usr/sbin/tern-cert usr/sbin/tern-takeover lib/ocf/resource.d/tern/tern etc/default/tern \
     lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf lib/modules-load.d/tern.conf \
     man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright; do
 	like "$list" "$f\$" "the package has $f"

@@ -43,6 +43,15 @@ says mountd 'try .*--help' 'a wrong flag: the message names --help' -Q
 says mountd '^mountd: -o dumpall: no such setting \(did you mean "dump-all"\?\)$' \
     'a mistyped setting' -o dumpall
 says portmapd '^portmapd: -o zzz: no such setting$' 'a setting like no other' -o zzz=1
+for d in portmapd mountd nfsd; do
+	settings=$("$O/$d/$d" --help | sed -n '/ -o, --option/,$s/^       \([a-z0-9-]*\).*/\1/p')
+	ok $(($(echo "$settings" | wc -w) < 5)) "$d: --help lists its settings"
+	for s in $settings; do
+		"$O/$d/$d" -n -o "${s%?}x${s#"${s%?}"}" 2>&1 | grep -qF \
+		    ": no such setting (did you mean \"$s\"?)" || echo "$s"
+	done >"$T/unknown"
+	is "$(cat "$T/unknown")" '' "$d: a letter too many in any setting: its name is suggested"
+done
 says nfsd '"0": not a number from 1 to 64' 'a number out of range' -w 0
 
 start portmapd || bail 'no portmapd'

@@ -11,6 +11,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG ?= clang
+PKG_CONFIG ?= pkg-config
 ifneq (,$(filter check,$(MAKECMDGOALS))$(filter-out false 0,$(CI)))
 WERROR ?= 1
 export WERROR # for tests that call make
@@ -30,16 +31,23 @@ endif
 
 # Flags.
 lib_names := $(foreach l,$(LIBS),$(word 1,$(subst :, ,$l)))
-LIB_CFLAGS := $(shell pkg-config --cflags $(lib_names) 2>/dev/null)
-LIB_LIBS := $(shell pkg-config --libs $(lib_names) 2>/dev/null)
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(lib_names) 2>/dev/null)
+LIB_LIBS := $(shell $(PKG_CONFIG) --libs $(lib_names) 2>/dev/null)
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual \
 	-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2 \
 	-Wundef -Wpointer-arith $(if $(WERROR),-Werror)
-CET := $(if $(filter x86_64,$(shell uname -m)),-fcf-protection)
-HARD := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(CET) \
+# What the machine protects follows the target, not the builder.
+target := $(shell $(CC) -dumpmachine 2>/dev/null)
+guards := $(if $(filter x86_64-%,$(target)),-fcf-protection) \
+	$(if $(filter aarch64-%,$(target)),-mbranch-protection=standard)
+HARD := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(guards) \
 	-fstack-protector-strong -fstack-clash-protection
+# Sizes and times have 64 bits on 32-bit machines too, in all files but one.
+bytes := $(shell echo __SIZEOF_LONG__ | $(CC) -E -P -x c - 2>/dev/null)
+wide := $(if $(filter 4,$(bytes)),-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
+	-include common/machine/narrow.h)
 CFLAGS ?= -O2 -g
-base_cflags = -std=c17 -D_GNU_SOURCE -DTERN_VERSION='"$(VERSION)"' $(WARN) \
+base_cflags = -std=c17 -D_GNU_SOURCE $(wide) -DTERN_VERSION='"$(VERSION)"' $(WARN) \
 	-fPIE -pthread -MMD -MP -Icommon -I. $(LIB_CFLAGS)
 base_ldflags := -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack \
 	-Wl,--as-needed
@@ -47,9 +55,9 @@ link = $(base_ldflags) $(LINK) $(LDFLAGS) -o $@ -Wl,--start-group $^ \
 	-Wl,--end-group $(LIB_LIBS) $(LDLIBS)
 
 # TAP: an installed libtap, else tests/tap.c.
-TAP_INC := $(shell pkg-config --variable=includedir tap 2>/dev/null)
+TAP_INC := $(shell $(PKG_CONFIG) --variable=includedir tap 2>/dev/null)
 TAP_CFLAGS := -Itests $(if $(TAP_INC),-DTAP_INSTALLED='"$(TAP_INC)/tap.h"')
-TAP_LIBS := $(if $(TAP_INC),$(shell pkg-config --libs tap))
+TAP_LIBS := $(if $(TAP_INC),$(shell $(PKG_CONFIG) --libs tap))
 TAP_SRC := $(if $(TAP_INC),,tests/tap.c)
 
 # The tools of each variant.
@@ -112,6 +120,7 @@ $2/%.o: %.c $2/flags
 	$$(Q)$$(CC_$1) $$(CPPFLAGS) $$(base_cflags) $$(FLAGS_$1) $$(EXTRA) \
 	-c -o $$@ $$<
 $2/tests/%.o: EXTRA += $(TAP_CFLAGS)
+$2/common/machine/narrow.o: wide :=
 $2/libcommon.a: $(patsubst %.c,$2/%.o,$(wildcard common/*/*.c))
 $2/libtap.a: $(TAP_SRC:%.c=$2/%.o)
 $(foreach d,$(DAEMONS),$(call daemon,$1,$2,$3,$d))
@@ -196,8 +205,8 @@ endef
 .PHONY: FORCE ready
 FORCE:
 ready:
-	@command -v pkg-config >/dev/null || \
-	{ echo 'pkg-config is missing: apt-get install pkg-config' >&2; exit 1; }
-	@for l in $(LIBS); do pkg-config --exists $${l%:*} || \
+	@command -v $(PKG_CONFIG) >/dev/null || \
+	{ echo '$(PKG_CONFIG) is missing: apt-get install pkg-config' >&2; exit 1; }
+	@for l in $(LIBS); do $(PKG_CONFIG) --exists $${l%:*} || \
 	{ echo "$${l%:*} is missing: apt-get install $${l#*:}" >&2; bad=1; }; \
 	done; test -z "$$bad"

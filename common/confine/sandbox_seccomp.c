@@ -52,6 +52,9 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_exit_group, false, "exit" },
 	{ SYS_fcntl, true, "spare descriptor; flags of a directory" },
 	{ SYS_futex, true, "locks inside the libraries" },
+#ifdef SYS_futex_time64
+	{ SYS_futex_time64, true, "locks inside the libraries, until a time (32-bit machines)" },
+#endif
 	{ SYS_getpid, true, "syslog line; abort" },
 	{ SYS_getrandom, true, "random numbers of libc" },
 	{ SYS_gettid, true, "abort" },
@@ -69,7 +72,13 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_rt_sigprocmask, true, "abort; signals" },
 	{ SYS_rt_sigreturn, true, "return from a signal handler" },
 	{ SYS_sched_getaffinity, true, "malloc: number of its arenas" },
+#ifdef SYS_send
+	{ SYS_send, true, "log line to syslog (the name on armhf)" },
+#endif
 	{ SYS_sendto, true, "log line to syslog" },
+#ifdef SYS_sigreturn
+	{ SYS_sigreturn, true, "return from a signal handler (armhf)" },
+#endif
 	{ SYS_tgkill, true, "abort" },
 	{ SYS_write, true, "log line, eventfd, service manager" },
 	{ SYS_writev, true, "log line" },
@@ -102,6 +111,10 @@ static const struct sandbox_choice base_choices[] = {
 	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_WAIT_BITSET }, SANDBOX_ALONE}, "wait until a time" },
 	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_WAKE }, SANDBOX_ALONE}, "wake" },
 	{ SYS_futex,   {{ 1, FUTEX_FLAGS, FUTEX_REQUEUE }, SANDBOX_ALONE}, "condition variables of musl" },
+#ifdef SYS_futex_time64
+	{ SYS_futex_time64, {{ 1, FUTEX_FLAGS, FUTEX_WAIT }, SANDBOX_ALONE}, "wait (32-bit machines)" },
+	{ SYS_futex_time64, {{ 1, FUTEX_FLAGS, FUTEX_WAIT_BITSET }, SANDBOX_ALONE}, "wait until a time (32-bit machines)" },
+#endif
 	{ SYS_madvise, {{ 2, EXACTLY, MADV_DONTNEED }, SANDBOX_ALONE}, "give memory back" },
 	{ SYS_madvise, {{ 2, EXACTLY, MADV_HUGEPAGE }, SANDBOX_ALONE}, "glibc, if told to use huge pages" },
 	{ SYS_mmap,    {{ 3, FLAGS(MAP_NO_FILE), MAP_PRIVATE | MAP_ANONYMOUS }, SANDBOX_ALONE}, "malloc" },

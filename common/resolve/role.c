@@ -48,6 +48,9 @@ static const struct sandbox_call calls[] = {
 #endif
 	{ SYS_ppoll,      true,  "wait for a name server" },
 	{ SYS_readlinkat, true,  "NSS modules: where a link leads" },
+#ifdef SYS_recv
+	{ SYS_recv,       true,  "answers of name servers (the name on armhf)" },
+#endif
 	{ SYS_recvfrom,   true,  "answers of name servers" },
 	{ SYS_recvmsg,    false, "questions of the parent; netlink" },
 	{ SYS_sendmmsg,   true,  "questions for both address families" },

@@ -35,11 +35,11 @@ door_from_statx(const struct statx *sx, struct stat *st)
 	st->st_blocks = (blkcnt_t)sx->stx_blocks;
 	st->st_blksize = (blksize_t)sx->stx_blksize;
 	st->st_atim.tv_sec = sx->stx_atime.tv_sec;
-	st->st_atim.tv_nsec = sx->stx_atime.tv_nsec;
+	st->st_atim.tv_nsec = (long)sx->stx_atime.tv_nsec;
 	st->st_mtim.tv_sec = sx->stx_mtime.tv_sec;
-	st->st_mtim.tv_nsec = sx->stx_mtime.tv_nsec;
+	st->st_mtim.tv_nsec = (long)sx->stx_mtime.tv_nsec;
 	st->st_ctim.tv_sec = sx->stx_ctime.tv_sec;
-	st->st_ctim.tv_nsec = sx->stx_ctime.tv_nsec;
+	st->st_ctim.tv_nsec = (long)sx->stx_ctime.tv_nsec;
 }
 
 int

@@ -52,7 +52,7 @@ from_statx(const struct statx *sx, struct stat *st, struct more *more)
 	door_from_statx(sx, st);
 	more->has_btime = (sx->stx_mask & STATX_BTIME) != 0;
 	more->btime.tv_sec = sx->stx_btime.tv_sec;
-	more->btime.tv_nsec = sx->stx_btime.tv_nsec;
+	more->btime.tv_nsec = (long)sx->stx_btime.tv_nsec;
 	more->mount_id =
 	    (sx->stx_mask & STATX_MNT_ID) != 0 ? sx->stx_mnt_id : 0;
 }

@@ -89,7 +89,7 @@ op_fsinfo(struct call_ctx *ctx, const struct call_args *args,
 	    type->size_max :
 	    (uint64_t)UINT32_MAX * (uint64_t)f.f_bsize;
 	out->time_delta.tv_sec = type->time_step / 1000000000;
-	out->time_delta.tv_nsec = type->time_step % 1000000000;
+	out->time_delta.tv_nsec = (long)(type->time_step % 1000000000);
 	out->properties = FSF3_HOMOGENEOUS | FSF3_CANSETTIME;
 	if ((type->traits & FSTYPE_NO_LINKS) == 0)
 		out->properties |= FSF3_LINK | FSF3_SYMLINK;

@@ -28,7 +28,7 @@ address_of(struct nlmsghdr *h, struct addr *out)
 {
 	struct ifaddrmsg *m = NLMSG_DATA(h);
 	struct rtattr *a = IFA_RTA(m);
-	long left = (long)IFA_PAYLOAD(h);
+	int64_t left = (int64_t)IFA_PAYLOAD(h);
 	size_t size = m->ifa_family == AF_INET ? 4 : 16;
 	bool found = false;
 

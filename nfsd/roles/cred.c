@@ -20,7 +20,7 @@
 #define NOBODY UINT32_MAX /* (uid_t)-1: no user; must not become one */
 /* setfsuid(2) of no user returns the current one. Squash mode's filter permits
  * no other argument. */
-#define ASK UINT64_MAX
+#define ASK (-1L)
 
 void
 cred_init(struct cred_acting *acting, enum nfsd_mode mode)

@@ -40,6 +40,9 @@
 /* clang-format off */
 static const struct sandbox_call calls[] = {
 	{ SYS_pread64,    true,  "certificates and key, at a reload" },
+#ifdef SYS_recv
+	{ SYS_recv,       true,  "the same as recvfrom (the name on armhf)" },
+#endif
 	{ SYS_recvfrom,   false, "what clients and the worker send" },
 	{ SYS_recvmsg,    false, "connections from the worker, files from the parent" },
 	{ SYS_sendmsg,    false, "verdicts" },

@@ -50,13 +50,14 @@ get_place(struct xdr_in *x, struct nfs_place *place)
 static struct timespec
 get_time(struct xdr_in *x, enum nfsstat *fault)
 {
-	struct timespec t;
+	time_t sec = xdr_get_u32(x);
+	uint32_t nsec = xdr_get_u32(x);
 
-	t.tv_sec = xdr_get_u32(x);
-	t.tv_nsec = xdr_get_u32(x);
-	if (t.tv_nsec >= 1000000000)
+	if (nsec >= 1000000000) {
 		*fault = NFSERR_INVAL;
-	return t;
+		nsec = 0;
+	}
+	return (struct timespec){ .tv_sec = sec, .tv_nsec = (long)nsec };
 }
 
 /* set_atime, set_mtime. enum nfs_set_time has the order of time_how. */

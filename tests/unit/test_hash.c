@@ -61,7 +61,7 @@ check_mix(void)
 	size_t i, count[64] = { 0 }, most = 0;
 
 	for (i = 0; i < 64000; i++)
-		count[hash_mix(i << 20) % 64]++;
+		count[hash_mix((uint64_t)i << 20) % 64]++;
 	for (i = 0; i < 64; i++)
 		if (count[i] > most)
 			most = count[i];

@@ -144,6 +144,7 @@ try_fsuid_squashed(void)
 	(void)syscall(SYS_setfsuid, (long)SQUASH - 1);
 }
 
+#if __SIZEOF_LONG__ > 4 /* an argument can have 64 bits */
 static void
 try_fsuid_wrapped(void)
 {
@@ -157,6 +158,7 @@ try_fsuid_wrapped_user(void)
 	enter(&policy, true);
 	(void)syscall(SYS_setfsuid, (1L << 32) + SQUASH);
 }
+#endif
 
 static void
 try_fsuid_good(void)
@@ -343,9 +345,11 @@ static const struct {
 	{ try_fsuid_root, -SIGSYS, "setfsuid(0) kills the process" },
 	{ try_fsuid_squashed, -SIGSYS,
 	    "setfsuid() below the limit kills the process" },
+#if __SIZEOF_LONG__ > 4
 	{ try_fsuid_wrapped, -SIGSYS, "setfsuid(2^32) kills the process" },
 	{ try_fsuid_wrapped_user, -SIGSYS,
 	    "setfsuid(2^32 + user) kills the process" },
+#endif
 	{ try_old_thread, -SIGSYS, "threads started before are filtered too" },
 	{ try_open, 0,
 	    "Landlock: no file is opened without a path in the policy" },

@@ -15,20 +15,20 @@ is "$errors" '' 'lintian finds no error'
 list=$(dpkg-deb -c "$deb" | awk '{ print $6 }')
 for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd usr/sbin/tern-cert usr/sbin/tern-takeover lib/ocf/resource.d/tern/tern etc/default/tern \
     lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf lib/modules-load.d/tern.conf \
-    man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright; do
+    man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright doc/tern/NEWS.Debian.gz; do
 	like "$list" "$f\$" "the package has $f"
 done
 like "$(dpkg-deb -I "$deb" conffiles)" '^/etc/default/tern$' 'flags are a conffile'
 like "$(dpkg-deb -f "$deb" Depends)" 'libevent.*libseccomp2' 'the package depends on the libraries'
 
 # The same tree packed twice gives the same bytes.
-export SOURCE_DATE_EPOCH=1700000000
-for n in 1 2; do
-	mkdir "$T/$n"
-	make -s O="$O" install DESTDIR="$T/$n/tree" PREFIX=/usr >"$T/make.out" 2>&1
-	etc/debian/build "$T/$n/tree" 1.0 "$T/$n" >"$T/build.out" 2>&1
-done
-check 'the package is reproducible' cmp "$T"/1/*.deb "$T"/2/*.deb
+etc/debian/build "$T/again" "$O" >"$T/build.out" 2>&1 || diag "$(tail -n 5 "$T/build.out")"
+check 'the package is reproducible' cmp "$deb" "$T"/again/*.deb
+is "$(dpkg-parsechangelog -l etc/debian/changelog -S Version)" \
+    "$(sed -n 's/^VERSION := //p' GNUmakefile)" 'the changelog has the version of the makefile'
+is "$(sed -n '/^Build-Depends:/,/^[^ B]/p' etc/debian/control | grep -o 'lib[a-z0-9]*-dev' | sort)" \
+    "$(sed -n 's/^	build \(lib[a-z0-9]*-dev\) .*/\1/p' etc/packages | grep -v libc6 | sort)" \
+    'the package is built with the libraries of etc/packages'
 
 make -s O="$O" install DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
 check 'make install installs the programs' test -x "$T/local/usr/local/sbin/nfsd"

@@ -18,6 +18,8 @@
 static const struct sandbox_rule root_rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setresuid, 1, SANDBOX_BELOW, 1, "no quota is root's" },
+	{ SYS_setresuid, 1, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
 
 static const struct sandbox_rule multi_rules[] = {
@@ -25,11 +27,15 @@ static const struct sandbox_rule multi_rules[] = {
 	{ SYS_setfsgid, 0, SANDBOX_BELOW, 1, "no caller is in root's group" },
 	{ SYS_setfsuid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 	{ SYS_setfsgid, 0, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
+	{ SYS_setresuid, 1, SANDBOX_BELOW, 1, "no quota is root's" },
+	{ SYS_setresuid, 1, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
 
 static const struct sandbox_rule squash_rules[] = {
 	{ SYS_setfsuid, 0, SANDBOX_BELOW, UINT64_MAX, "all callers are one user" },
 	{ SYS_setfsgid, 0, SANDBOX_BELOW, UINT64_MAX, "all callers are one user" },
+	{ SYS_setresuid, 1, SANDBOX_BELOW, 1, "no quota is root's" },
+	{ SYS_setresuid, 1, SANDBOX_ABOVE, UINT32_MAX, "2^32 would be root" },
 };
 
 static const struct {

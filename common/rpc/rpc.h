@@ -91,6 +91,7 @@ struct rpc_proc {
 
 #define RPC_TURN_SHORT 1u /* may run on the thread of the event loop */
 #define RPC_CACHED     0x1u /* not idempotent: uses the reply cache */
+#define RPC_ANY_PORT   0x2u /* an unprivileged program of the client calls */
 
 struct rpc_vers {
 	uint32_t vers;

@@ -29,6 +29,7 @@ broker_new(const struct fh_keys *keys, enum nfsd_mode mode)
 	active_init(&b->active);
 	b->keys = *keys;
 	b->mode = mode;
+	b->self = geteuid();
 	return b;
 }
 
@@ -45,6 +46,12 @@ void
 broker_manage_groups(struct broker *b, const struct groups_table *table)
 {
 	b->groups = table;
+}
+
+void
+broker_set_user(struct broker *b, uid_t uid)
+{
+	b->self = uid;
 }
 
 void
@@ -241,6 +248,22 @@ on_set_acl(void *arg, struct ipc_message *m)
 	c->reply->len = sizeof(a);
 }
 
+static void
+on_get_quota(void *arg, struct ipc_message *m)
+{
+	struct broker_channel *c = arg;
+	struct broker_got_quota *a = &c->reply->answer.got_quota;
+	struct broker_quota q;
+
+	memcpy(&q, m->data, sizeof(q));
+	if (!are_groups(&q.file) || q.of_group > 1)
+		return;
+	memset(a, 0, sizeof(*a));
+	if (broker_get_quota(c, &q, a) == -1)
+		a->error = error_now();
+	c->reply->len = sizeof(*a);
+}
+
 /* clang-format off */
 static const struct ipc_row rows[BROKER_QUESTIONS] = {
 	[BROKER_OPEN] = { "open", sizeof(struct broker_open), sizeof(struct broker_open), 0, 0, on_open },
@@ -249,6 +272,7 @@ static const struct ipc_row rows[BROKER_QUESTIONS] = {
 	[BROKER_SYNC] = { "sync", sizeof(struct broker_sync), sizeof(struct broker_sync), 0, 0, on_sync },
 	[BROKER_GET_ACL] = { "get acl", sizeof(struct broker_acl), sizeof(struct broker_acl), 0, 0, on_get_acl },
 	[BROKER_SET_ACL] = { "set acl", sizeof(struct broker_acl), sizeof(struct broker_acl) + BROKER_ACL_MAX * sizeof(struct broker_ace), 0, 0, on_set_acl },
+	[BROKER_GET_QUOTA] = { "get quota", sizeof(struct broker_quota), sizeof(struct broker_quota), 0, 0, on_get_quota },
 	[BROKER_CHMOD] = { "chmod", sizeof(struct broker_chmod), sizeof(struct broker_chmod), 0, 0, on_chmod },
 };
 /* clang-format on */

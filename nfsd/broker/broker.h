@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The broker opens sealed handles, seals descriptors, links a descriptor to
- * another name, sets set-id bits of directories, reads and sets ACLs, and syncs
- * files that no caller may open. The kernel or its filter does not let a worker do so.
+ * another name, sets set-id bits of directories, reads and sets ACLs, reads
+ * quotas, and syncs files that no caller may open. The kernel or its filter does not let a worker do so.
  *
  * The broker does not trust a worker. It checks the tag again under a key that no
  * worker has. The export must exist, the user must be one that the export can
@@ -35,6 +35,8 @@ struct broker *broker_new(const struct fh_keys *, enum nfsd_mode);
 void broker_free(struct broker *);
 /* From now on questions may name groups of this table; NULL: none does. */
 void broker_manage_groups(struct broker *, const struct groups_table *);
+/* The process will be this user; it is the one of broker_new() otherwise. */
+void broker_set_user(struct broker *, uid_t);
 /* Swaps the exports in; takes over one use. */
 void broker_set_exports(struct broker *, struct served_exports *);
 
@@ -99,6 +101,8 @@ int broker_client_sync(struct broker_client *, const struct broker_sync *);
 int broker_client_chmod(struct broker_client *, const struct broker_chmod *);
 int broker_client_get_acl(struct broker_client *, const struct broker_acl *,
     struct broker_got_acl *);
+int broker_client_get_quota(struct broker_client *, const struct broker_quota *,
+    struct broker_got_quota *);
 int broker_client_set_acl(struct broker_client *, const struct broker_acl *,
     const struct broker_ace *);
 /* 0, or -1 with errno. The question's name_len is filled in here. */

@@ -17,6 +17,7 @@ struct broker {
 	struct fh_keys keys;
 	enum nfsd_mode mode;
 	const struct groups_table *groups; /* NULL: not managed here */
+	uid_t self; /* the user that this process is */
 };
 
 struct broker_tally {
@@ -88,6 +89,10 @@ int broker_get_acl(struct broker_channel *, const struct broker_acl *,
     struct broker_got_acl *);
 int broker_set_acl(struct broker_channel *, const struct broker_acl *,
     const struct broker_ace *);
+
+/* quota.c. The same. */
+int broker_get_quota(struct broker_channel *, const struct broker_quota *,
+    struct broker_got_quota *);
 
 /* inside.c. Opens a handle of the kernel on a mount; flags of open(2). */
 int broker_open_kernel(const struct fh_plain *, int mount, int flags);

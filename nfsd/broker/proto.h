@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a worker's thread asks the broker, and the answers: one question at a
- * time on a channel of its own. Both sides check every length. The sizes are
- * fixed but for the names behind a broker_seal or broker_link.
+ * time on a channel of its own. Both sides check every length.
  * Runs in: nfsd worker (asks), nfsd broker (answers).
  */
 #ifndef BROKER_PROTO_H
@@ -27,6 +26,7 @@ enum broker_type {
 	BROKER_CHMOD,
 	BROKER_GET_ACL,
 	BROKER_SET_ACL,
+	BROKER_GET_QUOTA,
 	BROKER_QUESTIONS,
 	BROKER_OPENED = BROKER_QUESTIONS, /* answers, in the same order */
 	BROKER_SEALED,
@@ -35,6 +35,7 @@ enum broker_type {
 	BROKER_CHMODED,
 	BROKER_GOT_ACL,
 	BROKER_ACL_SET,
+	BROKER_GOT_QUOTA,
 	BROKER_TYPES
 };
 
@@ -49,9 +50,7 @@ enum broker_want {
 	BROKER_WANTS
 };
 
-/*
- * As this user. Answered by broker_opened, with one descriptor when error is 0.
- */
+/* As this user. Answered by broker_opened; a descriptor when error is 0. */
 struct broker_open {
 	struct fh fh;
 	uint32_t want; /* enum broker_want */
@@ -132,6 +131,7 @@ struct broker_chmoded {
 };
 
 #include "nfsd/broker/proto_acl.h"
+#include "nfsd/broker/proto_quota.h"
 
 union broker_answer {
 	struct broker_opened opened;
@@ -141,6 +141,7 @@ union broker_answer {
 	struct broker_chmoded chmoded;
 	struct broker_got_acl got_acl;
 	struct broker_acl_set acl_set;
+	struct broker_got_quota got_quota;
 };
 
 #define BROKER_QUESTION_MAX (sizeof(struct broker_seal) + BROKER_NAMES_MAX)

@@ -26,6 +26,9 @@
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
+#ifndef SYS_quotactl_fd
+#define SYS_quotactl_fd 443
+#endif
 #define STACK	  (512 * 1024) /* the inode table keeps paths on it */
 #define QUEUE_MAX ((NFSD_WORKERS_MAX + 3) * (NFSD_THREADS_MAX + 1))
 
@@ -52,13 +55,21 @@ static const struct sandbox_call calls[] = {
 	{ SYS_openat,            false, "O_PATH of \".\"" },
 	{ SYS_openat2,           true,  "walk below an export, never through links" },
 	{ SYS_pread64,           false, "read new exports" },
+	{ SYS_quotactl_fd,       false, "read a quota" },
 	{ SYS_recvmsg,           false, "questions of workers" },
 	{ SYS_sendmsg,           false, "answers" },
 	{ SYS_setfsgid,          false, "act as the caller" },
 	{ SYS_setfsuid,          false, "act as the caller" },
 	{ SYS_setgroups,         false, "act as the caller" },
+	{ SYS_setresuid,         false, "be the user of a quota, to read it" },
 	{ SYS_statx,             false, "mount and birth of a file" },
 	{ SYS_syncfs,            false, "the same of symbolic links and special files" },
+};
+
+/* Q_GETQUOTA of a user or of a group; only the effective user is ever changed. */
+static const struct sandbox_choice choices[] = {
+	{ SYS_quotactl_fd, { { 1, 1, 0x80000700 }, SANDBOX_ALONE }, "read a quota and change none" },
+	{ SYS_setresuid,   { { 0, 0, UINT32_MAX }, { 2, 0, UINT32_MAX } }, "real and saved user stay" },
 };
 
 static const int squash_caps[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
@@ -240,6 +251,8 @@ make_policy(struct sandbox_policy *policy, const struct nfsd_setup *setup)
 	*policy = (struct sandbox_policy){ .role = "broker",
 		.calls = calls,
 		.ncalls = nitems(calls),
+		.choices = choices,
+		.nchoices = nitems(choices),
 		.dies_with_parent = true,
 		.no_landlock = true };
 	nfsd_mode_rules(policy, setup->mode);
@@ -260,6 +273,7 @@ learn(struct broker_role *b)
 	while (!b->incoming.has_setup)
 		role_exports_receive(&b->incoming, &messages);
 	b->broker = broker_new(&b->setup.keys, b->setup.mode);
+	broker_set_user(b->broker, b->setup.uid);
 	broker_manage_groups(b->broker,
 	    groups_map(b->role->fds[NFSD_FD_GROUPS]));
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "nfsd/door/ask.h"
+#include "nfsd/door/quota.h"
 
 #define BROKER_MS 3000 /* how long a restarting broker is waited for */
 
@@ -236,4 +237,31 @@ door_set_acl(struct call_ctx *ctx, const struct door_obj *obj, bool is_default,
 		broker_client_set_acl(broker, &q, list) == 0))
 		return NFS_OK;
 	return door_status(ctx, errno);
+}
+
+enum nfsstat
+door_get_quota(struct call_ctx *ctx, const struct door_obj *obj, bool of_group,
+    uint32_t id, struct nfs_quota *quota)
+{
+	struct broker_client *broker = ctx->thread->broker;
+	struct broker_quota q = { .file = as_caller(ctx->thread,
+				      &obj->entry->fh, BROKER_PATH),
+		.of_group = of_group,
+		.id = id };
+	struct broker_got_quota a;
+
+	if (is_left_to_thread(ctx) ||
+	    (broker_client_get_quota(broker, &q, &a) == -1 &&
+		(!has_new_broker(ctx) ||
+		    broker_client_get_quota(broker, &q, &a) == -1)))
+		return door_status(ctx, errno);
+	*quota = (struct nfs_quota){ .hard_blocks = a.hard_blocks,
+		.soft_blocks = a.soft_blocks,
+		.bytes = a.bytes,
+		.hard_files = a.hard_files,
+		.soft_files = a.soft_files,
+		.files = a.files,
+		.bytes_until = a.bytes_until,
+		.files_until = a.files_until };
+	return NFS_OK;
 }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/list.h"
+#include "nfsd/door/quota.h"
 #include "nfsd/door/state.h"
 
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
@@ -152,6 +153,67 @@ seal_root(struct call_ctx *ctx, const struct served_export *e, bool utf16,
 	*fh = answer.list[0].fh;
 	return answer.list[0].error == 0 ? NFS_OK :
 					   nfs_status(answer.list[0].error);
+}
+
+/* Is the path that of the export, or below it? */
+static bool
+covers(const struct served_export *e, struct slice path)
+{
+	size_t len = strlen(e->path);
+
+	return path.len >= len && memcmp(path.data, e->path, len) == 0 &&
+	    (path.len == len || path.data[len] == '/');
+}
+
+/* The innermost export that a path lies in, or NULL. */
+static const struct served_export *
+find_covering(const struct served_exports *x, struct slice path)
+{
+	const struct served_export *best = NULL;
+	size_t i;
+
+	for (i = 0; x != NULL && i < x->n; i++)
+		if (covers(&x->list[i], path) &&
+		    (best == NULL ||
+			strlen(x->list[i].path) > strlen(best->path)))
+			best = &x->list[i];
+	return best;
+}
+
+static enum nfsstat
+find_root(struct call_ctx *ctx, struct slice path, struct fh *root)
+{
+	const struct judge_case c = door_case(ctx);
+	const struct export_client *client;
+	const struct served_export *e;
+	enum judge_refusal why;
+
+	e = find_covering(atomic_load(&c.thread->held.list), path);
+	if (e == NULL)
+		return NFSERR_NOENT;
+	client = judge_call(&c, e, false, &why);
+	if (client == NULL || e->root == -1) {
+		judge_refuse(&c, e, false, client == NULL ? why : JUDGE_ABSENT);
+		return client == NULL ? NFSERR_ACCES : NFSERR_NOENT;
+	}
+	if (e->outer != NULL && !client->options.crossmnt)
+		return NFSERR_ACCES;
+	return seal_root(ctx, e, false, root);
+}
+
+enum nfsstat
+door_root(struct call_ctx *ctx, struct slice path, struct fh *root)
+{
+	struct door_thread *t = ctx->thread;
+	unsigned int others = door_count(t);
+	enum nfsstat status;
+
+	/* As in door_open(). */
+	atomic_store(&t->open, others + 1);
+	door_hold(t, others > 0);
+	status = find_root(ctx, path, root);
+	atomic_store_explicit(&t->open, others, memory_order_release);
+	return status;
 }
 
 /* Another mount: the root of an export that this client may use too. */

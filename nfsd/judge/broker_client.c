@@ -254,6 +254,22 @@ broker_client_get_acl(struct broker_client *c, const struct broker_acl *q,
 }
 
 int
+broker_client_get_quota(struct broker_client *c, const struct broker_quota *q,
+    struct broker_got_quota *answer)
+{
+	struct ipc_message m = { .type = BROKER_GET_QUOTA,
+		.data = (const uint8_t *)q,
+		.len = sizeof(*q) };
+	struct broker_reply reply;
+
+	if (ask(c, &m, &reply) == -1)
+		return -1;
+	*answer = reply.answer.got_quota;
+	errno = reply.len == sizeof(*answer) ? answer->error : EPIPE;
+	return errno == 0 ? 0 : -1;
+}
+
+int
 broker_client_set_acl(struct broker_client *c, const struct broker_acl *q,
     const struct broker_ace *list)
 {

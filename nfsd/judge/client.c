@@ -31,24 +31,41 @@ find_client(struct judge_thread *t, const struct served_export *e, bool utf16,
 	return p->client;
 }
 
-const struct export_client *
-judge_client(struct judge_thread *t, const struct served_export *e, bool utf16,
-    const struct rpc_peer *peer, enum judge_refusal *why)
+/* Judges the row of a client. NULL with *why, unless why is NULL. */
+static const struct export_client *
+judge_row(const struct export_client *c, const struct rpc_peer *peer,
+    bool any_port, enum judge_refusal *why)
 {
-	const struct export_client *c = find_client(t, e, utf16, peer);
 	enum judge_refusal refusal;
 
 	if (c == NULL)
 		refusal = JUDGE_UNKNOWN;
 	else if (peer_security(peer->identity) < c->options.xprtsec)
 		refusal = JUDGE_WEAK;
-	else if (!exports_port_ok(c, &peer->from))
+	else if (!any_port && !exports_port_ok(c, &peer->from))
 		refusal = JUDGE_PORT;
 	else
 		return c;
 	if (why != NULL)
 		*why = refusal;
 	return NULL;
+}
+
+const struct export_client *
+judge_client(struct judge_thread *t, const struct served_export *e, bool utf16,
+    const struct rpc_peer *peer, enum judge_refusal *why)
+{
+	return judge_row(find_client(t, e, utf16, peer), peer, false, why);
+}
+
+const struct export_client *
+judge_call(const struct judge_case *c, const struct served_export *e,
+    bool utf16, enum judge_refusal *why)
+{
+	const struct rpc_peer *peer = c->call->peer;
+
+	return judge_row(find_client(c->thread, e, utf16, peer), peer,
+	    (c->call->proc->flags & RPC_ANY_PORT) != 0, why);
 }
 
 const struct export_user *

@@ -87,14 +87,13 @@ judge_client_of(const struct judge_case *c, const struct fh *fh,
 	out->utf16 = fh_is_utf16(fh);
 	if (peer->kind == RPC_SELF)
 		return judge_self(out);
-	client = judge_client(c->thread, out->export, out->utf16, peer, &why);
+	client = judge_call(c, out->export, out->utf16, &why);
 	/*
 	 * The dialect is not verified yet. A client of the other dialect may
 	 * have altered the handle.
 	 */
 	if (client == NULL &&
-	    judge_client(c->thread, out->export, !out->utf16, peer, NULL) !=
-		NULL &&
+	    judge_call(c, out->export, !out->utf16, NULL) != NULL &&
 	    !judge_check_tag(c, out->export, fh))
 		return JUDGE_STALE;
 	if (client != NULL && client->options.certuser &&

@@ -114,6 +114,9 @@ enum judge_identity judge_squash(const struct judge_case *,
 const struct export_client *judge_client(struct judge_thread *,
     const struct served_export *, bool utf16, const struct rpc_peer *,
     enum judge_refusal *why);
+/* The same for a call. The row of its procedure may permit any port. */
+const struct export_client *judge_call(const struct judge_case *,
+    const struct served_export *, bool utf16, enum judge_refusal *why);
 /* The user in the certificate of the caller, or NULL. */
 const struct export_user *judge_user(const struct judge_case *);
 

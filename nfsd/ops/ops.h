@@ -38,6 +38,11 @@ void op_access(struct call_ctx *, const struct call_args *, struct call_res *);
 /* ops_acl.c */
 void op_getacl(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_setacl(struct call_ctx *, const struct call_args *, struct call_res *);
+/* ops_quota.c */
+void op_getquota(struct call_ctx *, const struct call_args *,
+    struct call_res *);
+void op_setquota(struct call_ctx *, const struct call_args *,
+    struct call_res *);
 /* ops_name.c */
 void op_lookup(struct call_ctx *, const struct call_args *, struct call_res *);
 void op_remove(struct call_ctx *, const struct call_args *, struct call_res *);

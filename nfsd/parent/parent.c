@@ -31,6 +31,7 @@
 #include "nfsd/parent/parent_tls.h"
 #include "nfsd/stats.h"
 #include "nfsd/wire/acl.h"
+#include "nfsd/wire/quota.h"
 #include "process/listen.h"
 #include "mounts/mounts.h"
 #include "process/register.h"
@@ -574,6 +575,7 @@ prepare_registration(struct parent *p)
 	p->registration = register_new(p->base, p->n->d.socket);
 	register_program(p->registration, &nfs_program, &p->sockets[0]);
 	register_program(p->registration, &nfsacl_program, &p->sockets[0]);
+	register_program(p->registration, &rquota_program, &p->sockets[0]);
 }
 
 static void

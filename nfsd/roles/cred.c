@@ -189,6 +189,14 @@ cred_switch(struct cred_acting *acting, const struct cred *cred)
 }
 
 int
+cred_effective(uint32_t uid)
+{
+	const unsigned long same = UINT32_MAX;
+
+	return (int)syscall(SYS_setresuid, same, (unsigned long)uid, same);
+}
+
+int
 cred_right(int cap, bool on)
 {
 	struct __user_cap_header_struct head = {

@@ -68,6 +68,11 @@ int cred_switch(struct cred_acting *, const struct cred *);
 /* Returns a hash of the caller; never 0. */
 uint64_t cred_key(const struct cred *);
 /*
+ * The effective user of the calling thread, and its filesystem user with it:
+ * cred_switch() must follow. Real and saved user stay. 0, or -1 with errno.
+ */
+int cred_effective(uint32_t uid);
+/*
  * Raises or drops an effective capability (CAP_...) of the calling thread; it
  * stays permitted. Returns whether it was effective before, or -1.
  */

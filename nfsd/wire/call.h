@@ -19,6 +19,7 @@
 #include "handle/fhandle.h"
 #include "nfsd/wire/acl.h"
 #include "nfsd/wire/nfs.h"
+#include "nfsd/wire/quota.h"
 #include "rpc/rpc.h"
 
 struct audit;
@@ -93,6 +94,13 @@ struct nfs_acl_call {
 	struct slice access, dflt; /* SETACL: entries; see nfsacl_unpack() */
 };
 
+/* Whose quota; nothing else of a SETQUOTA is looked at. */
+struct nfs_quota_call {
+	struct slice path;
+	bool of_group;
+	uint32_t id;
+};
+
 struct call_args {
 	union {
 		struct fh object; /* GETATTR READLINK FSSTAT FSINFO PATHCONF */
@@ -107,6 +115,7 @@ struct call_args {
 		struct nfs_readdir readdir;
 		struct nfs_commit commit;
 		struct nfs_acl_call acl;
+		struct nfs_quota_call quota;
 	};
 };
 
@@ -179,6 +188,7 @@ struct call_res {
 		struct nfs_pathconf pathconf;
 		uint32_t access;
 		struct nfs_acls acls;
+		struct nfs_quota quota;
 	};
 };
 

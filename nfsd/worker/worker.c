@@ -448,7 +448,7 @@ static void
 start_serving(struct worker *w)
 {
 	static const struct rpc_prog *const programs[] = { &nfs_program,
-		&nfsacl_program };
+		&nfsacl_program, &rquota_program };
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),

@@ -288,3 +288,25 @@ def spray(w):
                        cred=auth_sys(uid, uid))
         w.equal(reply.status(), ACCES, f"uid {uid}")
     c.close()
+
+
+@case(161, "quotas of others, and ACLs of 10,000 entries, are refused",
+      remote=FILES)
+def quotas(w):
+    c = w.nfs3(uid=1001)
+    path = w.dir + "/rw"
+    for number in (0, 1002, 65534, 2**31, 2**32 - 1):
+        for group in (False, True):
+            w.equal(c.quota(path, number, group).word, "EPERM",
+                    f"quota of {'group' if group else 'user'} {number}")
+    for place in (path, path + "/x" * 200, path + "/../../etc"):
+        w.equal(c.quota(place, 1001).word, "NOQUOTA", f"quota in {place}")
+    for place in ("", "/", "rw", path[:-1], path + "x", "/etc", "\0" * 1024):
+        w.equal(c.quota(place, 1001).word, "NOQUOTA", "no such export")
+    w.equal(c.quota("/" * 1025, 1001).word, "DENIED", "a path of 1,025 bytes")
+    fh = c.create(w.root(), "listed").fh
+    many = [(2, n, 4) for n in range(10000)]
+    w.equal(c.setacl(fh, many).status(), INVAL, "an ACL of 10,000 entries")
+    w.equal(len(c.getacl(fh).entries), 4, "and none was set")
+    c.remove(w.root(), "listed")
+    c.close()

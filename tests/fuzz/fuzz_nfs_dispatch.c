@@ -20,7 +20,6 @@
 #define ROUNDS	    500 /* before the directory is made again */
 #define CALL_MAX    8192 /* 255 bytes, and all of them handles */
 #define REPLY_SMALL 600
-#define ACL_FROM    240 /* procedures from here on are those of NFSACL */
 
 /* Bits of how; four more are the xid. */
 enum { HOW_V3 = 1, HOW_USER = 2, HOW_SMALL = 4, HOW_NONE = 8 };
@@ -76,15 +75,16 @@ call(uint8_t how, uint32_t proc, const uint8_t *data, size_t len)
 {
 	static uint8_t msg[CALL_MAX], reply[NFS_RECORD_MAX];
 	struct rpc_cred cred = { .flavor = how & HOW_NONE ? 0 : AUTH_SYS };
-	const bool acl = proc >= ACL_FROM;
+	const uint32_t quota = proc >= 224 ? RQUOTA_PROGRAM : 0;
+	const uint32_t other = proc >= 240 ? NFSACL_PROGRAM : quota;
 	struct rpc_head head = { .xid = how >> 4,
-		.prog = acl ? NFSACL_PROGRAM : NFS_PROGRAM,
-		.proc = acl ? proc - ACL_FROM : proc % 24 };
+		.prog = other == 0 ? NFS_PROGRAM : other,
+		.proc = proc % (other == 0 ? 24 : 16),
+		.vers = (how & HOW_V3 ? 3u : 2u) - (other == RQUOTA_PROGRAM) };
 	struct rpc_origin from = { .peer.max_reply = sizeof(reply) };
 	struct xdr_out out;
 	size_t got = 0;
 
-	head.vers = how & HOW_V3 ? 3 : 2;
 	cred.uid = cred.gid = how & HOW_USER ? 1000 : 0;
 	from.peer.kind = how & HOW_SMALL ? RPC_UDP : RPC_TCP;
 	if (from.peer.kind == RPC_UDP)

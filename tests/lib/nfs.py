@@ -12,7 +12,7 @@ import time
 
 from rpc import TRANSPORTS, Closed, Failed, auth_sys, call, opaque, u32, u64
 
-NFS, NFSACL = 100003, 100227
+NFS, NFSACL, RQUOTA = 100003, 100227, 100011
 PORT = int(os.environ.get("NFS_PORT", "2049"))
 TIMEOUT = float(os.environ.get("NFS_TIMEOUT", "15"))
 P3 = {name: number for number, name in enumerate(
@@ -247,6 +247,16 @@ class Nfs3(Client):
         reply = self.transport.rpc(call(NFSACL, 3, proc, args, self.cred))
         if self.strict:
             reply.need(STATUS_NAMES)
+        return reply
+
+    def quota(self, path, number, group=None, vers=2):
+        """A call of RQUOTA, on the same port: word, or numbers in quota."""
+        kind = u32(int(bool(group))) if vers == 2 else b""
+        reply = self.transport.rpc(call(
+            RQUOTA, vers, 1, opaque(path) + kind + u32(number), self.cred))
+        status = reply.status()
+        reply.quota = reply.results().take("10I") if status == 1 else ()
+        reply.word = {1: "", 2: "NOQUOTA", 3: "EPERM"}.get(status, "DENIED")
         return reply
 
     def getacl(self, fh):

@@ -19,7 +19,7 @@ or the next one that is free. NFS_PORT and MOUNT_PORT: the servers' ports.
     list FH               names, READDIRPLUS        setattr FH MODE
     truncate FH SIZE      commit FH                 null
     mknod_mode FH NAME TYPE MODE                    getacl FH
-    setacl FH TAG:ID:PERM...
+    setacl FH TAG:ID:PERM...                        quota PATH ID [group]
 """
 import sys
 
@@ -71,6 +71,9 @@ COMMANDS = {
         ":".join(map(str, e)) for e in c.getacl(h(f)).entries),
     "setacl": lambda c, f, *es: c.setacl(h(f), [
         tuple(map(int, e.split(":"))) for e in es]) and "",
+    "quota": lambda c, p, n, g=None: (
+        lambda r: r.word or " ".join(map(str, r.quota)))(
+            c.quota(p, int(n), g)),
     "commit": lambda c, f: c.commit(h(f)).verf3.hex(),
 }
 

@@ -13,12 +13,13 @@ folders() {
 	sed -n 's/^	\[\([A-Z0-9_]*\)\] *= *{ *"\([A-Z0-9_]*\)",.*/\1 \2/p
 	    s/^const struct rpc_proc \(rpcb[34]\)_procs.*/table \1/p
 	    s/^const struct rpc_proc \(nfsacl[23]\)_procs.*/table \1/p
+	    s/^const struct rpc_proc \(rquota[12]\)_procs.*/table \1/p
 	    s/^static const struct rpc_proc \(mount[23]\)\[.*/table \1/p
 	    s/^static const struct rpc_proc \(n[ls]m[0-9]\)\[.*/table \1/p' "$1" |
 	    while read -r constant name; do
 		case $constant in
 		table) folder=$name ;;
-		NFSACLPROC*) echo "$folder/$name" ;;
+		NFSACLPROC* | RQUOTAPROC_*) echo "$folder/$name" ;;
 		NFSPROC3_*) echo "nfs3/$name" ;;
 		NFSPROC*) echo "nfs2/$name" ;;
 		PMAPPROC_*) echo "pmap2/$name" ;;

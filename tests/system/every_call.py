@@ -172,6 +172,8 @@ def main(export):
     big.read(fh, 0, 1 << 20)
     big.remove(root, "big")
     every_lock(root)
+    for number, group in ((1001, None), (1001, True), (1002, None)):
+        connect(1001).quota(export, number, group)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ static const struct case_program programs[] = {
 	{ "nfs3", 100003, 3, NFS3 },
 	{ "nfsacl2", 100227, 2, NFS2 | NFSACL },
 	{ "nfsacl3", 100227, 3, NFS3 | NFSACL },
+	{ "rquota1", 100011, 1, RQUOTA },
+	{ "rquota2", 100011, 2, RQUOTA },
 	{ "mount1", 100005, 1, MOUNT1 },
 	{ "mount2", 100005, 2, MOUNT1 },
 	{ "mount3", 100005, 3, MOUNT3 },
@@ -123,7 +125,7 @@ program_named(struct case_parser *p, const char *name)
 			return &programs[i];
 	(void)case_fail(p,
 	    "unknown program \"%s\": expected nfs2 nfs3 nfsacl2 nfsacl3 "
-	    "mount1 mount2 mount3 pmap2 rpcb3 rpcb4 nlm1 nlm3 nlm4 or nsm1",
+	    "rquota1 rquota2 mount1 mount2 mount3 pmap2 rpcb3 rpcb4 nlm1 nlm3 nlm4 or nsm1",
 	    name);
 	return NULL;
 }

@@ -38,6 +38,7 @@ enum case_dialect {
 	NLM4 = 128,
 	NSM = 256,
 	NFSACL = 512,
+	RQUOTA = 1024,
 };
 
 struct case_program {

@@ -329,7 +329,7 @@ nfs_fixture_new(const char *setup)
 {
 	static const char *const names[EXPORTS] = { "exp", "other", "player" };
 	static const struct rpc_prog *const progs[] = { &nfs_program,
-		&nfsacl_program };
+		&nfsacl_program, &rquota_program };
 	struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),

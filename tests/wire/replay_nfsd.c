@@ -59,7 +59,8 @@ value(const char *name, uint8_t *bytes, size_t len)
 	memcpy(bytes, fh.bytes, len);
 }
 
-static const struct rpc_prog *const progs[] = { &nfs_program, &nfsacl_program };
+static const struct rpc_prog *const progs[] = { &nfs_program, &nfsacl_program,
+	&rquota_program };
 
 static const struct replay_fixture nfsd = { .progs = progs,
 	.nprogs = nitems(progs),

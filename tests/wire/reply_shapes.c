@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The shapes of all results: RFC 1833 (portmapper), RFC 1094 and RFC 1813 (MOUNT
- * and NFS), XNFS (NLM and NSM), by number; and of NFSACL, which has no RFC.
+ * and NFS), XNFS (NLM and NSM), by number; and of NFSACL and
+ * RQUOTA, which have no RFC.
  * Runs in: tests, fuzzers.
  */
 #include <string.h>
@@ -27,8 +28,9 @@
 			"", NULL                                               \
 		}                                                              \
 	}
-#define ACLS "uu#(uuu)u#(uuu)"
-#define STAT "uuuuuuuuuuuuuuu*(uuuuo)*(uuuuuuo)" /* of one version */
+#define ACLS  "uu#(uuu)u#(uuu)"
+#define QUOTA "1(ubuuuuuuuu)"
+#define STAT  "uuuuuuuuuuuuuuu*(uuuuo)*(uuuuuuo)" /* of one version */
 
 /* clang-format off */
 static const struct shape_table {
@@ -186,6 +188,20 @@ static const struct shape_table {
 		{ "UNMON_ALL", { "u", NULL } },
 		{ "SIMU_CRASH", { "", NULL } },
 		{ "NOTIFY", { "", NULL } },
+	} },
+	{ 100011, 1, {
+		{ "NULL", { "", NULL } },
+		{ "GETQUOTA", { QUOTA, NULL } },
+		{ "GETACTIVEQUOTA", { QUOTA, NULL } },
+		{ "SETQUOTA", { QUOTA, NULL } },
+		{ "SETACTIVEQUOTA", { QUOTA, NULL } },
+	} },
+	{ 100011, 2, {
+		{ "NULL", { "", NULL } },
+		{ "GETQUOTA", { QUOTA, NULL } },
+		{ "GETACTIVEQUOTA", { QUOTA, NULL } },
+		{ "SETQUOTA", { QUOTA, NULL } },
+		{ "SETACTIVEQUOTA", { QUOTA, NULL } },
 	} },
 	{ 100227, 2, {
 		{ "NULL", { "", NULL } },

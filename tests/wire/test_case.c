@@ -153,8 +153,8 @@ static const struct {
 	    "prefixes or flips; bytes are indented" },
 	{ "\tfh $root\n", 1, "bytes outside of call and reply" },
 	{ "call nfs4 NULL\n", 1,
-	    "unknown program \"nfs4\": expected nfs2 nfs3 nfsacl2 nfsacl3 mount1 mount2 mount3 "
-	    "pmap2 rpcb3 rpcb4 nlm1 nlm3 nlm4 or nsm1" },
+	    "unknown program \"nfs4\": expected nfs2 nfs3 nfsacl2 nfsacl3 rquota1 rquota2 "
+	    "mount1 mount2 mount3 pmap2 rpcb3 rpcb4 nlm1 nlm3 nlm4 or nsm1" },
 	{ "call nfs3\n", 1, "a procedure is missing at the end of the line" },
 	{ "call nfs3 STATFS\n", 1, "nfs3 has no procedure \"STATFS\"" },
 	{ "call nfs3 NULL gid 0\n", 1,

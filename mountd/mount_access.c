@@ -53,10 +53,10 @@ refuse_client(struct mount_verdict *v, enum export_names names)
 	int added;
 
 	for (i = 0; i < e->nclients; i++) {
-		if (e->clients[i].options.names != names ||
+		c = &e->clients[i];
+		if (c->options.names != names || c->again ||
 		    ++n > CLIENTS_SHOWN || len >= sizeof(text))
 			continue;
-		c = &e->clients[i];
 		if (last != NULL && c->line == last->line &&
 		    c->source == last->source)
 			added = snprintf(text + len, sizeof(text) - len, ", %s",

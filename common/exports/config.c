@@ -434,8 +434,8 @@ config_load_key(struct fh_keys *keys, const char *file)
 	if (result == -1)
 		fatal_config("%s", why);
 	if (result == 1)
-		log_info("%s: made a new handle key: older handles are stale "
-			 "(clients mount again)",
+		log_info("%s: made a new handle key (clients that have mounted "
+			 "under another one mount again)",
 		    file);
 	fh_keys_derive(keys, key);
 	explicit_bzero(key, sizeof(key));

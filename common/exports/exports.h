@@ -72,6 +72,7 @@ struct export_client {
 	int line; /* its place in the file */
 	int column;
 	char *text; /* as in the file: "10.0.0.0/8", "cert:host.example" */
+	bool again; /* a further address of a host that is in the list */
 	struct export_options options;
 	char *aliases[EXPORTS_ALIASES_MAX];
 	size_t naliases;

@@ -560,6 +560,19 @@ append_map(char out[EXPORTS_OPTIONS_TEXT], const struct id_map *map,
 	}
 }
 
+/* Does an earlier word mean the same? */
+static bool
+is_synonym(const struct option *o)
+{
+	const struct option *other;
+
+	for (other = options; other < o; other++)
+		if (other->kind == FLAG && other->offset == o->offset &&
+		    other->value == o->value)
+			return true;
+	return false;
+}
+
 void
 exports_options_print(const struct export_options *options_of,
     char out[EXPORTS_OPTIONS_TEXT])
@@ -573,7 +586,8 @@ exports_options_print(const struct export_options *options_of,
 	for (i = 0; i < nitems(options); i++) {
 		o = &options[i];
 		if (o->kind == FLAG) {
-			if (memcmp(from + o->offset, &o->value,
+			if (!is_synonym(o) &&
+			    memcmp(from + o->offset, &o->value,
 				sizeof(o->value)) == 0)
 				append(out, "%s", o->name);
 			continue;

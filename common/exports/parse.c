@@ -369,6 +369,8 @@ add_client(struct parse *s, struct export *e, const struct word *w,
 	e->clients = c;
 	c += e->nclients;
 	*c = *wanted;
+	c->again = e->nclients > 0 && c[-1].column == wanted->column &&
+	    c[-1].line == wanted->line && c[-1].source == wanted->source;
 	c->text = strdup(w->text);
 	if (c->text == NULL) {
 		exports_error(&s->p, w->at, "out of memory");

@@ -208,6 +208,19 @@ launch(struct role_child *c)
 		spec->started(spec->arg, c);
 }
 
+/*
+ * Overwrites the command line. libbsd writes a dot where the name of the program
+ * ended, if the title is shorter. Blanks keep it away.
+ */
+static void
+show_parent(void)
+{
+	int room = (int)strlen(program_invocation_name) -
+	    (int)strlen(getprogname()) - (int)strlen(": ");
+
+	setproctitle("%-*s", room > 0 ? room : 0, "parent");
+}
+
 struct role_child *
 role_start(struct event_base *base, const struct daemon *d,
     const struct role_spec *spec)
@@ -216,7 +229,7 @@ role_start(struct event_base *base, const struct daemon *d,
 
 	if (c == NULL)
 		fatal("%s", spec->name);
-	setproctitle("parent"); /* overwrites the command line */
+	show_parent();
 	c->base = base;
 	c->d = d;
 	c->spec = spec;

@@ -168,6 +168,18 @@ has_face(const struct export *e, enum export_names names)
 	    (names == NAMES_BYTES && e->nclients == 0);
 }
 
+/* Has any export a client of this dialect? Its aliases are no paths. */
+static bool
+is_spoken(const struct exports *ex, enum export_names names)
+{
+	size_t i;
+
+	for (i = 0; i < ex->n; i++)
+		if (exports_speaks(&ex->list[i], names))
+			return true;
+	return false;
+}
+
 /* Explains one path, or all exports. Returns whether any is granted. */
 static bool
 explain_host(const struct client *who, const struct addr *host,
@@ -183,7 +195,9 @@ explain_host(const struct client *who, const struct addr *host,
 	if (path != NULL) {
 		e = exports_find_above(ex, path);
 		for (j = 0; j < nitems(dialects); j++)
-			if (e == NULL || has_face(e, dialects[j]))
+			if (e != NULL ? has_face(e, dialects[j]) :
+					dialects[j] == NAMES_BYTES ||
+				    is_spoken(ex, dialects[j]))
 				granted |=
 				    explain_path(who, host, path, dialects[j]);
 		return granted;

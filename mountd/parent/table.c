@@ -28,20 +28,6 @@ print_path(const char *path)
 	}
 }
 
-/* A host name has an entry for each of its addresses; one is printed. */
-static bool
-is_printed(const struct export *e, size_t i)
-{
-	size_t j;
-
-	for (j = 0; j < i; j++)
-		if (e->clients[j].source == e->clients[i].source &&
-		    e->clients[j].line == e->clients[i].line &&
-		    e->clients[j].column == e->clients[i].column)
-			return true;
-	return false;
-}
-
 void
 table_print(const struct exports *ex)
 {
@@ -54,7 +40,7 @@ table_print(const struct exports *ex)
 		e = &ex->list[i];
 		for (j = 0; j < e->nclients; j++) {
 			c = &e->clients[j];
-			if (is_printed(e, j))
+			if (c->again)
 				continue;
 			exports_options_print(&c->options, options);
 			print_path(e->path);

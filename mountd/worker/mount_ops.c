@@ -238,7 +238,8 @@ list_face(struct mount_state *s, const struct export *e,
 
 	if (s->export_all || is_here(peer)) {
 		for (i = 0; i < e->nclients; i++) {
-			if (e->clients[i].options.names == names)
+			if (e->clients[i].options.names == names &&
+			    !e->clients[i].again)
 				add_group(l, &e->clients[i]);
 		}
 	} else if (mine != NULL) {

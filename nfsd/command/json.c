@@ -130,13 +130,17 @@ put_rows(FILE *to, const struct snapshot *s, bool clients)
 }
 
 void
+json_gauges(FILE *to, const struct snapshot *s)
+{
+	fprintf(to, "\"connections\":%llu,\"calls_waiting\":%llu,",
+	    (unsigned long long)s->connections, (unsigned long long)s->waiting);
+}
+
+void
 json_snapshot(FILE *to, const struct snapshot *s)
 {
-	fprintf(to,
-	    "\"workers\":%llu,\"connections\":%llu,\"calls_waiting\":%llu,"
-	    "\"clients_left_out\":%llu,\"exports\":[",
-	    (unsigned long long)s->workers, (unsigned long long)s->connections,
-	    (unsigned long long)s->waiting, (unsigned long long)s->left_out);
+	fprintf(to, "\"workers\":%llu,\"clients_left_out\":%llu,\"exports\":[",
+	    (unsigned long long)s->workers, (unsigned long long)s->left_out);
 	put_rows(to, s, false);
 	fprintf(to, "],\"clients\":[");
 	put_rows(to, s, true);

@@ -15,6 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -25,14 +26,20 @@
 #include "nfsd/command/table.h"
 #include "nfsd/control.h"
 
-#define ENTER	"\033[?1049h\033[?25l" /* another screen, no cursor */
-#define LEAVE	"\033[?25h\033[?1049l"
-#define PLAIN	"\033[0m"
-#define REVERSE "\033[7m"
-#define BOLD	"\033[1m"
-#define RED	"\033[31m"
-#define GREEN	"\033[32m"
-#define BAR	12 /* columns */
+#define ENTER	  "\033[?1049h\033[?25l" /* another screen, no cursor */
+#define LEAVE	  "\033[?25h\033[?1049l"
+#define PLAIN	  "\033[0m"
+#define REVERSE	  "\033[7m"
+#define BOLD	  "\033[1m"
+#define RED	  "\033[31m"
+#define GREEN	  "\033[32m"
+#define ESCAPE	  033
+#define CONTROL_C 3
+#define BAR	  12 /* columns */
+#define NOWHERE	  SIZE_MAX /* no row is chosen */
+/* From so many columns on there is room for a bar, and for all columns. */
+#define COLUMNS_BAR  94
+#define COLUMNS_WIDE 130
 
 struct live {
 	const char *path;
@@ -41,8 +48,8 @@ struct live {
 	struct snapshot *now;
 	enum snapshot_order order;
 	bool files; /* the calls are shown, not the clients */
-	size_t chosen; /* row; of the clients */
-	bool asks; /* waits for y: end the chosen client? */
+	size_t chosen; /* row, or NOWHERE */
+	char ending[ADDR_STRLEN]; /* waits for y: end this client? */
 	char said[TABLE_LINE]; /* the answer of the last request */
 	unsigned int lines, columns;
 	int signals; /* descriptor */
@@ -85,23 +92,39 @@ put_line(FILE *to, const struct live *v, const char *colour, const char *text)
 	fprintf(to, "%s%.*s%s\033[K\r\n", colour, (int)v->columns, text, PLAIN);
 }
 
+/* Writes a line of the table, after its bar if there is room for one. */
+static void
+put_cells(FILE *to, const struct live *v, const char *colour, const char *bar,
+    const char *cells)
+{
+	char all[2 * TABLE_LINE];
+
+	(void)snprintf(all, sizeof(all), "%-*s %s", BAR, bar, cells);
+	put_line(to, v, colour, v->columns >= COLUMNS_BAR ? all : cells);
+}
+
+static enum table_size
+size_of(const struct live *v)
+{
+	return v->columns >= COLUMNS_WIDE ? TABLE_WIDE : TABLE_NARROW;
+}
+
 /* A little bar: the share of the calls of its kind. */
 static void
 put_row(FILE *to, const struct live *v, const struct snapshot_row *row,
     double most, bool chosen)
 {
-	char line[TABLE_LINE], bar[BAR + 1], all[2 * TABLE_LINE];
+	char line[TABLE_LINE], bar[BAR + 1];
 	double calls = snapshot_rate(row, USAGE_CALLS);
 	size_t n = most <= 0 ? 0 : (size_t)(calls / most * BAR + 0.5);
 	const char *colour = "";
 
 	if (n == 0 && calls > 0)
 		n = 1;
-	memset(bar, ' ', BAR);
-	memset(bar, '#', n < BAR ? n : BAR);
-	bar[BAR] = '\0';
-	table_line(line, row);
-	(void)snprintf(all, sizeof(all), "%s %s", bar, line);
+	n = n < BAR ? n : BAR;
+	memset(bar, '#', n);
+	bar[n] = '\0';
+	table_line(line, row, size_of(v));
 	if (chosen)
 		colour = REVERSE;
 	else if (row->in_counts[USAGE_ERRORS] > 0 ||
@@ -109,7 +132,7 @@ put_row(FILE *to, const struct live *v, const struct snapshot_row *row,
 		colour = RED;
 	else if (calls > 0)
 		colour = GREEN;
-	put_line(to, v, colour, all);
+	put_cells(to, v, colour, bar, line);
 }
 
 static double
@@ -132,8 +155,10 @@ put_rows(FILE *to, struct live *v, unsigned int room)
 {
 	const struct snapshot *s = v->now;
 	double most[2] = { most_calls(s, false), most_calls(s, true) };
-	size_t first = v->chosen >= room ? v->chosen - room + 1 : 0, i;
+	size_t first = 0, i;
 
+	if (v->chosen != NOWHERE && v->chosen >= room)
+		first = v->chosen - room + 1;
 	for (i = first; i < s->n && i - first < room; i++)
 		put_row(to, v, &s->rows[i], most[s->rows[i].client != NULL],
 		    i == v->chosen);
@@ -165,18 +190,18 @@ put_keys(FILE *to, const struct live *v)
 
 	for (i = 0; i < nitems(sort_keys); i++)
 		len += (size_t)snprintf(line + len, sizeof(line) - len,
-		    "%c%s%s%s ", sort_keys[i].key,
+		    "%c%s%s ", sort_keys[i].key,
 		    v->order == sort_keys[i].order ? "*" : "=",
-		    sort_keys[i].name, "");
-	(void)snprintf(line + len, sizeof(line) - len,
-	    "f=%s up/down x=end client q=quit", v->files ? "clients" : "files");
+		    sort_keys[i].name);
+	(void)snprintf(line + len, sizeof(line) - len, "f=%s x=end q=quit",
+	    v->files ? "clients" : "files");
 	put_line(to, v, REVERSE, line);
 }
 
 static void
 draw(struct live *v)
 {
-	char line[TABLE_LINE], head[2 * TABLE_LINE], *frame = NULL;
+	char line[TABLE_LINE], *frame = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&frame, &size);
 
@@ -185,21 +210,39 @@ draw(struct live *v)
 	fprintf(to, "\033[H");
 	table_summary(line, v->now);
 	put_line(to, v, BOLD, line);
-	table_head(line);
-	(void)snprintf(head, sizeof(head), "%-*s %s", BAR, "", line);
-	put_line(to, v, REVERSE, v->files ? "the last calls" : head);
-	if (v->files)
+	if (v->files) {
+		put_line(to, v, REVERSE,
+		    "the last calls: when, how many, client, user, version, "
+		    "call, result, export, name");
 		put_files(to, v, v->lines - 4);
-	else
+	} else {
+		table_head(line, size_of(v));
+		put_cells(to, v, REVERSE, "", line);
 		put_rows(to, v, v->lines - 4);
+	}
 	fprintf(to, "\033[J\033[%u;1H", v->lines - 1);
-	put_line(to, v, v->asks ? RED : "", v->said);
+	put_line(to, v, v->ending[0] != '\0' ? RED : "", v->said);
 	put_keys(to, v);
 	fseek(to, -2, SEEK_CUR); /* no line end on the last line */
 	fclose(to);
 	if (write(STDOUT_FILENO, frame, size) == -1)
 		v->stopped = true;
 	free(frame);
+}
+
+/* Sorts the rows of a snapshot. The same client stays chosen. */
+static void
+sort(struct live *v, struct snapshot *s)
+{
+	const struct snapshot_row *found;
+	struct snapshot_row row;
+	bool chosen = v->chosen != NOWHERE;
+
+	if (chosen)
+		row = v->now->rows[v->chosen];
+	snapshot_sort(s, v->order);
+	found = chosen ? snapshot_find(s, &row) : NULL;
+	v->chosen = found == NULL ? NOWHERE : (size_t)(found - s->rows);
 }
 
 /* Takes the next snapshot. False: nfsd does not answer. */
@@ -211,27 +254,22 @@ refresh(struct live *v)
 	if (next == NULL)
 		return false;
 	snapshot_since(next, v->now);
-	snapshot_sort(next, v->order);
+	sort(v, next);
 	snapshot_free(v->now);
 	v->now = next;
-	if (v->chosen >= next->n)
-		v->chosen = next->n == 0 ? 0 : next->n - 1;
 	return true;
 }
 
+/* Ends the connections of the client that the question named. */
 static void
-end_chosen(struct live *v)
+end_client(struct live *v)
 {
 	char request[CONTROL_REQUEST_MAX], *text;
 
-	v->asks = false;
-	if (v->chosen >= v->now->n || v->now->rows[v->chosen].client == NULL)
-		return;
-	(void)snprintf(request, sizeof(request), "end %s",
-	    v->now->rows[v->chosen].client);
+	(void)snprintf(request, sizeof(request), "end %s", v->ending);
 	text = ask(v->path, request);
-	(void)snprintf(v->said, sizeof(v->said), "%s: %s",
-	    v->now->rows[v->chosen].client, text == NULL ? "no answer" : text);
+	(void)snprintf(v->said, sizeof(v->said), "%s: %s", v->ending,
+	    text == NULL ? "no answer" : text);
 	v->said[strcspn(v->said, "\n")] = '\0';
 	free(text);
 }
@@ -240,65 +278,80 @@ static void
 ask_to_end(struct live *v)
 {
 	const struct snapshot_row *row =
-	    v->chosen < v->now->n ? &v->now->rows[v->chosen] : NULL;
+	    v->chosen == NOWHERE ? NULL : &v->now->rows[v->chosen];
 
 	if (row == NULL || row->client == NULL) {
 		(void)snprintf(v->said, sizeof(v->said),
 		    "choose a client with up and down first");
 		return;
 	}
-	v->asks = true;
+	(void)snprintf(v->ending, sizeof(v->ending), "%s", row->client);
 	(void)snprintf(v->said, sizeof(v->said),
-	    "end all connections of %s? y or n", row->client);
+	    "end all connections of %s? y or n", v->ending);
 }
 
 static void
 move(struct live *v, bool down)
 {
-	if (down && v->chosen + 1 < v->now->n)
+	v->ending[0] = v->said[0] = '\0';
+	if (v->chosen == NOWHERE)
+		v->chosen = v->now->n == 0 ? NOWHERE : 0;
+	else if (down && v->chosen + 1 < v->now->n)
 		v->chosen++;
 	else if (!down && v->chosen > 0)
 		v->chosen--;
 }
 
+/* The answer to the question whether a client shall be ended. */
 static void
-on_key(struct live *v, const char *keys, size_t n)
+on_answer(struct live *v, char key)
 {
-	size_t i;
-
-	if (v->asks) {
-		v->said[0] = '\0';
-		if (keys[0] == 'y')
-			end_chosen(v);
-		v->asks = false;
-		return;
-	}
 	v->said[0] = '\0';
-	if (keys[0] == 'q' || keys[0] == 3)
-		v->stopped = true;
-	else if (keys[0] == 'f')
-		v->files = !v->files;
-	else if (keys[0] == 'x')
-		ask_to_end(v);
-	else if (n >= 3 && memcmp(keys, "\033[", 2) == 0)
-		move(v, keys[2] == 'B');
-	for (i = 0; i < nitems(sort_keys); i++)
-		if (sort_keys[i].key == keys[0]) {
-			v->order = sort_keys[i].order;
-			snapshot_sort(v->now, v->order);
-		}
+	if (key == 'y')
+		end_client(v);
+	v->ending[0] = '\0';
 }
 
 static void
+on_key(struct live *v, char key)
+{
+	size_t i;
+
+	if (v->ending[0] != '\0') {
+		on_answer(v, key);
+		return;
+	}
+	v->said[0] = '\0';
+	if (key == 'q' || key == CONTROL_C)
+		v->stopped = true;
+	else if (key == 'f')
+		v->files = !v->files;
+	else if (key == 'x')
+		ask_to_end(v);
+	for (i = 0; i < nitems(sort_keys); i++)
+		if (sort_keys[i].key == key) {
+			v->order = sort_keys[i].order;
+			sort(v, v->now);
+		}
+}
+
+/* Up and down are ESC [ A and ESC [ B, or ESC O A. Other keys are a byte. */
+static void
 read_keys(struct live *v)
 {
-	char keys[16];
-	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys)), i;
 
 	if (n <= 0)
 		v->stopped = true;
-	else
-		on_key(v, keys, (size_t)n);
+	for (i = 0; i < n; i++)
+		if (keys[i] != ESCAPE)
+			on_key(v, keys[i]);
+		else if (i + 2 < n) {
+			i += 2;
+			if (keys[i] == 'A' || keys[i] == 'B')
+				move(v, keys[i] == 'B');
+		}
 }
 
 /* SIGWINCH is another size, every other signal the end. */
@@ -360,7 +413,7 @@ enter_terminal(struct live *v)
 int
 live_run(const char *path, unsigned int seconds)
 {
-	struct live v = { .path = path, .seconds = seconds };
+	struct live v = { .path = path, .seconds = seconds, .chosen = NOWHERE };
 	bool answers = refresh(&v);
 
 	if (!answers)

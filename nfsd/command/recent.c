@@ -88,7 +88,7 @@ recent_line(char out[TABLE_LINE], const struct recent_call *c)
 
 	(void)snprintf(file, sizeof(file), "inode %s", c->fileid);
 	(void)snprintf(out, TABLE_LINE,
-	    "%7.1fs %7llux %-20s uid %-10s %s %-11s %-10s %s  %s",
+	    "%5.1fs %5llux %-15s uid %-6s %s %-11s %-6s %s  %s",
 	    (double)c->age_ms / 1000, c->times, c->client, c->uid, c->version,
 	    c->procedure, c->status, c->export,
 	    strcmp(c->name, "-") != 0	    ? c->name :

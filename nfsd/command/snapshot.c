@@ -109,8 +109,8 @@ same(const struct snapshot_row *a, const struct snapshot_row *b)
 	    (a->client == NULL || strcmp(a->client, b->client) == 0);
 }
 
-static const struct snapshot_row *
-find(const struct snapshot *s, const struct snapshot_row *row)
+const struct snapshot_row *
+snapshot_find(const struct snapshot *s, const struct snapshot_row *row)
 {
 	size_t i;
 
@@ -130,7 +130,7 @@ snapshot_since(struct snapshot *s, const struct snapshot *before)
 
 	for (i = 0; i < s->n; i++) {
 		row = &s->rows[i];
-		old = find(before, row);
+		old = snapshot_find(before, row);
 		row->seconds = before == NULL ?
 		    (double)row->since_ms / 1000 :
 		    (double)(s->now_ms - before->now_ms) / 1000;

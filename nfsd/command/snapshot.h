@@ -41,6 +41,9 @@ struct snapshot {
 struct snapshot *snapshot_take(const char *path);
 /* Fills the members for the time since an earlier one; NULL: since start. */
 void snapshot_since(struct snapshot *, const struct snapshot *before);
+/* The row of the same export and client; NULL: none. */
+const struct snapshot_row *snapshot_find(const struct snapshot *,
+    const struct snapshot_row *);
 void snapshot_free(struct snapshot *);
 
 double snapshot_rate(const struct snapshot_row *, enum usage_count);

@@ -184,6 +184,7 @@ print_interval(struct snapshot *now, double seconds, bool json)
 		return;
 	}
 	printf("{\"interval_s\":%.3f,", seconds);
+	json_gauges(stdout, now);
 	json_snapshot(stdout, now);
 	printf("}\n");
 }
@@ -217,19 +218,21 @@ print_often(const struct statistics *s)
 	return 0;
 }
 
-/* nfsd keeps calls from the first question on. */
+/* nfsd keeps calls from the first question on. Without seconds, prints once. */
 static int
 print_files(const struct statistics *s)
 {
+	unsigned int count = s->seconds == 0 ? 1 : s->count, i;
 	char *text = ask(s->path, "files");
-	unsigned int i;
 
-	for (i = 0; text != NULL && (i == 0 || i < s->count); i++) {
+	for (i = 0; text != NULL && (count == 0 || i < count); i++) {
 		free(text);
 		pause_for(s->seconds == 0 ? 1 : s->seconds);
 		text = ask(s->path, "files");
 		if (text != NULL)
 			recent_print(stdout, text, s->json);
+		if (fflush(stdout) == EOF)
+			break;
 	}
 	if (text == NULL)
 		return 1;
@@ -261,7 +264,8 @@ statistics_run(const struct statistics *s)
 		return print_files(s);
 	if (s->seconds == 0)
 		return print_once(s);
-	if (!s->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (!s->json && s->count == 0 && isatty(STDIN_FILENO) &&
+	    isatty(STDOUT_FILENO))
 		return live_run(s->path, s->seconds);
 	return print_often(s);
 }

@@ -65,6 +65,12 @@ is $? 2 '-x: a host name; status 2 if one of its addresses is refused'
 like "$out" '^client 10.0.0.5:1023 \(five.example\)$' '-x: each address of a host is named'
 like "$out" '^/srv/x: refused: line 1 allows' '-x: and explained'
 
+exports '/srv/x five.example'
+is "$("$mountd" -n -f "$T/exports" -x 10.1.1.1 /srv/x)" 'client 10.1.1.1:1023
+/srv/x: refused: line 1 allows five.example' '-x: a host with several addresses is named once'
+is "$("$mountd" -n -f "$T/exports" -x 10.0.0.5 /etc)" 'client 10.0.0.5:1023
+/etc: refused: not exported' '-x: nothing is said of players where there are none'
+
 # What mountd refuses is never called granted.
 # refuses PATH REASON: as root, for whom every path is in reach.
 refuses() {
@@ -106,6 +112,7 @@ like "$(cat "$T/table")" '^/srv/my\\040files	10.0.0.0/8\(.*anongid=65534,anonuid
 like "$(cat "$T/table")" '^/srv/m	cert:laptop.*,map_uids=501/1000,map_uids=2000-2999/12000,squash_uids=7,squash_gids=0-99,' \
     '-v: maps are written out'
 is "$(wc -l <"$T/table")" 4 '-v: one line for each client'
+unlike "$(cat "$T/table")" 'secure_locks' '-v: one word of those that mean the same'
 is "$("$mountd" -n -v -f "$T/table" 2>/dev/null)" "$(cat "$T/table")" '-v: its output is an exports file that means the same'
 exports "/srv/x 10.0.0.0/8(rw)"
 check_not '-x without -n is refused' "$mountd" -f "$T/exports" -x 10.0.0.5

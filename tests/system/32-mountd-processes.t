@@ -56,7 +56,7 @@ like "$(cat "$T/mountd.log")" 'refused MNT /a.*%n%s' 'the log has the path, esca
 
 parent=${pid[mountd]}
 worker=$(pgrep -P "$parent")
-like "$(ps -o args= -p "$parent")" '^mountd: parent' 'the parent has its title'
+like "$(ps -o args= -p "$parent")" '^mountd: parent *$' 'the parent has its title, and nothing after it'
 like "$(ps -o args= -p "$worker")" '^mountd: worker' 'the worker has its title'
 status=$(cat "/proc/$worker/status")
 for set in CapInh CapPrm CapEff CapBnd CapAmb; do

@@ -6,7 +6,7 @@
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
-need python3 python3
+need python3 python3 showmount nfs-common
 need_daemons
 
 mkdir -m 777 "$T/export"
@@ -61,6 +61,8 @@ reload
 check 'the name is found' wait_for 60 says nfsd 'client "good.example" is 127.0.0.1, ::1'
 check 'mountd found it too' wait_for 60 says mountd 'client "good.example" is 127.0.0.1, ::1'
 check 'its host may mount now' wait_for 60 nfs mnt "$T/export"
+is "$(showmount --no-headers -e 127.0.0.1 | grep -o good.example | wc -l)" 1 \
+    'showmount -e lists a host with two addresses once'
 fh=$(nfs mnt "$T/export")
 check 'and call nfsd' wait_for 60 nfs getattr "$fh"
 for p in mountd nfsd; do

@@ -13,12 +13,13 @@ nfsd_S() { "$O/nfsd/nfsd" -o control="$at" "$@"; }
 live() { "$top/tests/system/live.py" "$@"; }
 
 mkdir -m 1777 "$T/x" "$T/a b"
-tern_start "$T/x 127.0.0.1(rw,insecure)
+tern_start "$T/x 127.0.0.0/8(rw,insecure)
 \"$T/a b\" 127.0.0.1(rw,insecure)" -w 2
 check 'calls are made' live load "$T/x"
 json() { nfsd_S -S --json >"$T/json" && live judge "$T/x" <"$T/json"; }
 check '-S --json has each of them, by procedure, export and client' wait_for 5 json
 like "$(nfsd_S -S)" '^3    READ +40 ' '-S without a number is the table of procedures'
+is "$(nfsd_S -S 1 2 --files --json | wc -l)" 2 '-S 1 2 --files prints two times'
 like "$(nfsd_S -S 1 1)" "^127\.0\.0\.1 .* 2,3 +udp,tcp .* $T/x$" '-S 1 in a pipe prints lines'
 
 # Intervals: what a client did meanwhile is in them, to the call.
@@ -71,6 +72,9 @@ check 'n sorts by name' wait_for 10 shows 'n\*name'
 tm resize-window -x 60 -y 8
 narrow() { [ "$(screen | awk '{ if (length > m) m = length } END { print m }')" -le 60 ] && shows 'c=calls'; }
 check 'another size is noticed' wait_for 10 narrow
+tm resize-window -x 80 -y 24
+usual() { shows '^c=calls .* q=quit$' && shows "^127\.0\.0\.1 .* ${T:0:10}" && shows '^client .* refused +export'; }
+check 'in 80 columns there are exports and all keys' wait_for 10 usual
 tm resize-window -x 150 -y 12
 tm send-keys f
 check 'f shows the last calls' wait_for 10 shows 'the last calls'
@@ -88,6 +92,39 @@ check 'x asks first' wait_for 10 shows 'end all connections of 127\.0\.0\.1\? y 
 tm send-keys y
 check 'y ends them' wait_for 10 shows '127\.0\.0\.1: [1-9][0-9]* connections ended'
 check 'the client notices that too' wait $held
+
+# A question stays with the client that it names, while the rows move. Of two clients
+# the one with fewer calls is the second.
+live hold "$T/x" 127.0.0.2 >"$T/hold2" &
+held=$!
+wait_for 10 grep -q holds "$T/hold2"
+live busy "$T/x" 3 >"$T/n" &
+load=$!
+tm send-keys c
+order() { screen | grep -F "$T/x" | grep -Eo '127\.0\.0\.[12]' | tr '\n' ' '; }
+ordered() { [ "$(order)" = "$1" ]; }
+check 'the busiest is first' wait_for 10 ordered '127.0.0.1 127.0.0.2 '
+chosen() { tm capture-pane -p -e | grep -Eq "\[[0-9;]*7m[^m]*$1 .*$T/x"; }
+# choose ADDRESS: its row is so far below the first one, on the third line.
+choose() {
+	local line
+	line=$(screen | grep -nE "$1 .*$T/x" | cut -d : -f 1)
+	tm send-keys Up Up Up Up Up Up Up Up
+	for ((; line > 3; line--)); do tm send-keys Down; done
+	wait_for 10 chosen "$1"
+}
+check 'up and down choose a client' choose 127.0.0.2
+tm send-keys x
+check 'x names it' wait_for 10 shows 'end all connections of 127\.0\.0\.2\? y or n'
+wait $load
+live busy "$T/x" 4 127.0.0.2 >"$T/n" &
+load=$!
+check 'the rows move' wait_for 10 ordered '127.0.0.2 127.0.0.1 '
+check 'the same client is chosen' wait_for 10 chosen 127.0.0.2
+tm send-keys y
+check 'and it is ended' wait_for 10 shows '127\.0\.0\.2: [1-9][0-9]* connections ended'
+check 'as its other connection notices' wait $held
+wait $load
 tm send-keys q
 check 'q ends the view and leaves the terminal as it was' wait_for 10 shows '^status 0'
 tm respawn-pane -k "$O/nfsd/nfsd -S 1 -o control=$at; echo status \$?; stty -a; sleep 60"

@@ -3,8 +3,9 @@
 """Known calls, and what nfsd -S says of them.
 
     live.py load EXPORT         a fixed number of calls, from 127.0.0.1
-    live.py busy EXPORT SECONDS so many calls as there is time for, prints them
-    live.py hold EXPORT         a connection that waits until it is ended
+    live.py busy EXPORT SECONDS [FROM]
+                                so many calls as there is time for, prints them
+    live.py hold EXPORT [FROM]  a connection that waits until it is ended
     live.py judge < JSON        are the counters of load there, and exact?
     live.py pace CALLS < JSON   have the intervals so many calls, all together?
 
@@ -42,17 +43,21 @@ def load(export):
     return None
 
 
-def busy(export, seconds):
-    c, top = nfs.connect(uid=1001, gid=1001), mount.root(export)
+def busy(export, seconds, source="127.0.0.1"):
+    c = nfs.connect(uid=1001, gid=1001, source=(source, 0))
+    top = mount.root(export)
     end, n = time.monotonic() + float(seconds), 0
-    while time.monotonic() < end:
-        c.getattr(top)
-        n += 1
+    try:
+        while time.monotonic() < end:
+            c.getattr(top)
+            n += 1
+    except Closed:
+        pass
     print(n)
 
 
-def hold(export):
-    c = nfs.connect(timeout=60)
+def hold(export, source="127.0.0.1"):
+    c = nfs.connect(timeout=60, source=(source, 0))
     c.getattr(mount.root(export))
     print("holds", flush=True)
     try:
@@ -69,9 +74,16 @@ def row_of(rows, **key):
     return found[0]
 
 
+def once(pairs):
+    """The members of an object, each of which it has once."""
+    if len(dict(pairs)) != len(pairs):
+        sys.exit(f"a name is there twice: {[name for name, _ in pairs]}")
+    return dict(pairs)
+
+
 def judge():
     top = sys.argv[2]
-    seen = json.load(sys.stdin)
+    seen = json.load(sys.stdin, object_pairs_hook=once)
     calls = {"GETATTR": GETATTR, "READ": READ, "WRITE": WRITE, "CREATE": 1,
              "LOOKUP": MISSING}
     for name, n in calls.items():

@@ -31,13 +31,20 @@ documented() { # PAGE
 	done
 }
 
+# The same rows from a page: ".It Fl a , -address", ".It Fl -json", ".It Cm strict".
+described() { # PAGE
+	sed -n 's/^\.It Fl \([A-Za-z]\) , -\([a-z-]*\).*/\1 \2/p
+	    s/^\.It Fl -\([a-z-]*\).*/0 \1/p
+	    s/^\.It Cm \([a-z0-9-]*\).*/0 \1/p' "$1"
+}
+
 for d in portmapd mountd nfsd; do
 	[ -e $d/$d.c ] || continue
 	if [ ! -e man/$d.8 ]; then
 		echo "man/$d.8 is missing" | none "$d has a page"
 		continue
 	fi
-	{
+	all=$(
 		echo V version
 		rows common/process/options.c | if [ $d = portmapd ]; then
 			grep -v '^[Rfk] '
@@ -45,7 +52,11 @@ for d in portmapd mountd nfsd; do
 			cat
 		fi
 		rows $d/*.c
-	} | documented man/$d.8 | none "$d(8) documents every flag and setting"
+	)
+	echo "$all" | documented man/$d.8 | none "$d(8) documents every flag and setting"
+	described man/$d.8 | grep -vxF "$all
+h help
+o option" | none "$d(8) documents none that $d has not"
 done
 
 # The transports log "-o NAME raises the limit" in every daemon.
@@ -62,6 +73,11 @@ if [ -e man/tern-exports.5 ]; then
 		grep -Eq "Cm $name( |=|\$)" man/tern-exports.5 ||
 		    echo "tern-exports.5: does not document $name"
 	done | none 'the exports page documents every option'
+	sed -n '/^\.It Cm/ { s/= Ns Cm [a-z0-9]*//g; s/^\.It//p; }' man/tern-exports.5 |
+	    grep -oE 'Cm [a-z0-9_]+' | cut -d ' ' -f 2 | while read -r name; do
+		grep -q "^	{ \"$name\", " common/exports/option.c ||
+		    echo "tern-exports.5: $name is no option"
+	done | none 'and none that there is not'
 fi
 
 for page in $pages; do

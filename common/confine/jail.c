@@ -43,6 +43,7 @@ struct jail {
 	size_t n;
 	bool changed;
 	bool needs_restart;
+	bool failed; /* the last change: it must be tried again */
 	struct jail_children children;
 };
 
@@ -496,6 +497,7 @@ jail_update(struct jail *jail, const struct jail_export *list, size_t n,
 			decide(jail, &c, i);
 		failed = carry_out(jail, &c);
 	}
+	jail->failed = failed != 0;
 	if (failed == 0) {
 		jail->changed = c.nmoving > 0;
 		swap(jail, &c);
@@ -556,7 +558,7 @@ jail_is_sick(const struct jail *jail)
 	for (i = 0; i < jail->n; i++)
 		if (is_sick(&jail->list[i]))
 			return true;
-	return false;
+	return jail->failed;
 }
 
 bool

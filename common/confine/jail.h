@@ -81,7 +81,10 @@ void jail_late(struct jail *);
 int jail_root(const struct jail *, const char *path);
 /* Is the export absent only until its filesystem is back? Then clients wait. */
 bool jail_waits(const struct jail *, const char *path);
-/* Is the filesystem of any export sick? Then look again in a while. */
+/*
+ * Is the filesystem of any export sick, or did the last change fail? Then look
+ * again in a while.
+ */
 bool jail_is_sick(const struct jail *);
 /* What is known of that root, or NULL. */
 const struct fh_root *jail_facts(const struct jail *, const char *path);

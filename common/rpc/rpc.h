@@ -166,9 +166,9 @@ struct rpc_hooks {
 	    struct rpc_call *);
 	/*
 	 * Called after run, on its thread, unless the call was deferred or
-	 * denied. May be NULL.
+	 * denied. May change the result. May be NULL.
 	 */
-	void (*ran)(struct call_ctx *, const struct call_res *);
+	void (*ran)(struct call_ctx *, struct call_res *);
 	/*
 	 * Called after run, on its thread. True: the call is dropped, as if run
 	 * had said so. May be NULL.

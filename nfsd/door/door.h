@@ -65,6 +65,11 @@ enum nfsstat door_get_acl(struct call_ctx *, const struct door_obj *,
 enum nfsstat door_set_acl(struct call_ctx *, const struct door_obj *,
     bool is_default, const struct nfs_acl *);
 /*
+ * inside.c. Has the export of the call left the jail, as it does when it is
+ * unmounted or mounted anew? Landlock then refuses what is not open yet.
+ */
+bool door_has_left(const struct call_ctx *);
+/*
  * latency.c. Before an operation waits. True on the event loop: the call was
  * deferred, and the operation returns at once, with nothing changed.
  */

@@ -73,6 +73,23 @@ ask_kernel(struct call_ctx *ctx, const struct door_obj *obj)
 	return errno == ENOENT ? NFSERR_STALE : ask_again(ctx, obj);
 }
 
+/*
+ * ".." of the root of a mount that is nowhere is that root itself. The same
+ * holds for the root directory of this process.
+ */
+bool
+door_has_left(const struct call_ctx *ctx)
+{
+	const struct served_export *e = ctx->thread->export;
+	struct statx up, top;
+
+	return e != NULL && e->root != -1 && e->mount_id != 0 &&
+	    statx(e->root, "..", UP_FLAGS, STATX_MNT_ID, &up) == 0 &&
+	    up.stx_mnt_id == e->mount_id &&
+	    statx(AT_FDCWD, "/", UP_FLAGS, STATX_MNT_ID, &top) == 0 &&
+	    top.stx_mnt_id != e->mount_id;
+}
+
 enum nfsstat
 door_check_inside(struct call_ctx *ctx, const struct door_obj *obj)
 {

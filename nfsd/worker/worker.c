@@ -93,6 +93,18 @@ worker_begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 	return AUTH_OK;
 }
 
+/*
+ * What is refused because its export has left the jail is tried again: by then
+ * the worker has the new list.
+ */
+static void
+worker_ran(struct call_ctx *ctx, struct call_res *res)
+{
+	if (res->status == NFSERR_ACCES && door_has_left(ctx))
+		res->status = NFSERR_JUKEBOX;
+	audit_call(ctx, res);
+}
+
 /* A version that has no status for "try again later" gets no reply. */
 static bool
 worker_drops(const struct call_ctx *ctx, const struct call_res *res)
@@ -454,7 +466,7 @@ start_serving(struct worker *w)
 		.res_size = sizeof(struct call_res),
 		.begin = worker_begin,
 		.drops = worker_drops,
-		.ran = audit_call,
+		.ran = worker_ran,
 		.end = worker_end,
 		.show = ops_show,
 		.arg = w };

@@ -196,6 +196,8 @@ class World:
             self.equal(self._sentinels(), self.sentinels, "sentinels")
             return
         pids, memory, sockets, lines = before
+        # A parent that looks at mounts has children for a moment.
+        eventually(lambda: self._all_pids() == pids)
         self.equal(self._all_pids(), pids, "processes")
         self.true(eventually(lambda: self._sockets() <= sockets, 20),
                   f"sockets {sockets} -> {self._sockets()}")

@@ -6,7 +6,7 @@ import time
 
 from disks import Disk, Moody
 from harness import Failure, case
-from nfs import (DQUOT, FILE_SYNC, IO, NFS, NOSPC, OK, P3, ROFS, STALE,
+from nfs import (DQUOT, FILE_SYNC, IO, JUKEBOX, NFS, NOSPC, OK, P3, ROFS, STALE,
                  UNSTABLE, sattr3)
 from process import eventually
 from rpc import auth_sys, call, opaque
@@ -60,9 +60,13 @@ def read_only(w, s, c, root):
     w.equal(c.setattr(root, mode=0o700).status(), ROFS, "SETATTR")
     w.equal(c.getattr(root).status(), OK, "GETATTR")
     s.disk.remount("rw")
-    made = c.create(root, "n")
-    w.equal(made.status(), OK, "CREATE again")
-    fh = made.fh
+    # nfsd mounts it anew. Meanwhile clients are told to wait, or the old state.
+    seen = []
+    w.true(eventually(lambda: seen.append(c.create(root, "n")) or
+                      seen[-1].status() == OK), "not writable again")
+    for reply in seen[:-1]:
+        w.among(reply.status(), (ROFS, JUKEBOX), "CREATE")
+    fh = seen[-1].fh
     w.equal(c.write(fh, 0, b"again").status(), OK, "writable again")
 
 

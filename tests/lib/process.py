@@ -22,8 +22,12 @@ def descendants(pid):
     found = [pid]
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
-            for child in f.read().split():
+            children = f.read().split()
+        for child in children:
+            try:
                 found += descendants(int(child))
+            except OSError:  # it has ended since
+                pass
     return found
 
 

@@ -52,8 +52,7 @@ struct door_obj {
  */
 enum nfsstat door_open(struct call_ctx *, const struct fh *, unsigned int want,
     struct door_obj *);
-/* Accepts a zeroed object. */
-void door_close(struct door_obj *);
+void door_close(struct door_obj *); /* accepts a zeroed object */
 /* ask.c. openat(2) as the caller; evicts files if descriptors ran out. */
 int door_openat(const struct call_ctx *, int dirfd, const char *name, int flags,
     mode_t mode);

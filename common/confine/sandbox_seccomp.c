@@ -57,7 +57,7 @@ static const struct sandbox_call base_calls[] = {
 #endif
 	{ SYS_getpid, true, "syslog line; abort" },
 	{ SYS_getrandom, true, "random numbers of libc" },
-	{ SYS_gettid, true, "abort" },
+	{ SYS_gettid, true, "sign of life; abort" },
 #ifdef SYS_gettimeofday
 	{ SYS_gettimeofday, true, "event loop: wall clock, without vdso" },
 #endif

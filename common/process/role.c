@@ -161,3 +161,12 @@ role_exec(const struct daemon *d, const struct role_spec *spec, int channel,
 	(void)execv("/proc/self/exe", argv);
 	fatal("/proc/self/exe");
 }
+
+void
+role_pong(int channel, uint32_t type)
+{
+	struct role_pong pong = { .thread = gettid() };
+
+	if (ipc_send(channel, type, &pong, sizeof(pong), NULL, 0) == -1)
+		fatal("parent: cannot answer it");
+}

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/ipc.h"
 
@@ -88,13 +89,18 @@ bool role_is_current(const struct role_child *);
 /* How long a role has owed an answer to role_ping(). */
 struct role_silence {
 	uint64_t ms; /* 0: it owes none */
-	/*
-	 * The CPU time that it used meanwhile, with all threads; 0 if its first
-	 * thread was not seen to want any. Then others work, and it waits.
-	 */
+	/* Used meanwhile by the thread that answered last. Others may work. */
 	uint64_t cpu_ms;
 	bool stopped; /* by a signal */
 };
+
+/* The answer. The event loop of a role may run on another thread than before. */
+struct role_pong {
+	int32_t thread; /* gettid(2) */
+};
+
+/* Role: answers a question, from the thread that read it. */
+void role_pong(int channel, uint32_t type);
 
 /*
  * Sends the role this question, unless it owes an answer already or does not

@@ -46,8 +46,8 @@ struct role_child {
 	bool killed; /* by the parent; not reaped yet */
 	unsigned int owed; /* lists it has not acknowledged */
 	uint64_t asked_ms; /* the question it has not answered; 0: none */
-	uint64_t asked_cpu_ns; /* CPU time it had used by then */
-	bool busy; /* its first thread was seen to want the CPU since then */
+	uint64_t asked_cpu_ms; /* CPU time that its thread had used by then */
+	pid_t thread; /* that answered the last question; 0: the first one */
 	bool expect_end;
 };
 
@@ -201,6 +201,7 @@ launch(struct role_child *c)
 	c->killed = false;
 	c->owed = 0;
 	c->asked_ms = 0;
+	c->thread = 0;
 	c->on_end = watch(c, c->pidfd, run_end);
 	c->on_message = watch(c, c->channel, run_message);
 	log_debug("%s: started as pid %d", spec->name, (int)c->pid);
@@ -281,48 +282,59 @@ role_is_current(const struct role_child *c)
 	return c->serves && !c->killed && c->owed == 0;
 }
 
+/*
+ * Returns the CPU time of the thread that answers questions. That of all threads
+ * if there is no /proc; 0 if the thread has ended.
+ */
+static uint64_t
+thread_cpu_ms(const struct role_child *c)
+{
+	unsigned long long user, system;
+	char path[64], text[512];
+	const char *fields;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)c->pid,
+	    (int)(c->thread != 0 ? c->thread : c->pid));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return access("/proc/self", F_OK) == -1 ?
+		    clock_cpu_ns(c->pid) / 1000000 :
+		    0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	fields = strrchr(text, ')'); /* behind its name: proc_pid_stat(5) */
+	if (fields == NULL ||
+	    sscanf(fields,
+		") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+		&user, &system) != 2)
+		return 0;
+	return (user + system) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 void
 role_ping(struct role_child *c, uint32_t type)
 {
 	if (c->channel == -1 || !c->serves || c->killed || c->asked_ms != 0)
 		return;
 	c->asked_ms = clock_ms();
-	c->asked_cpu_ns = clock_cpu_ns(c->pid);
-	c->busy = false;
+	c->asked_cpu_ms = thread_cpu_ms(c);
 	(void)role_send(c, type, NULL, 0, NULL, 0);
 }
 
 void
-role_answered(void *arg, struct ipc_message *m UNUSED)
+role_answered(void *arg, struct ipc_message *m)
 {
 	struct role_child *c = arg;
+	struct role_pong pong;
 
 	if (c->asked_ms == 0)
 		role_restart(c, "answered a question that it was not asked");
 	c->asked_ms = 0;
-}
-
-/*
- * Does the first thread of a process, which answers questions, want the CPU just
- * now? True if that cannot be found out.
- */
-static bool
-wants_cpu(pid_t pid)
-{
-	char path[32], text[256];
-	const char *state;
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd == -1)
-		return true;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	state = strrchr(text, ')'); /* behind its name: proc_pid_stat(5) */
-	return state == NULL || state[1] != ' ' || state[2] == 'R';
+	memcpy(&pong, m->data, sizeof(pong));
+	c->thread = pong.thread;
 }
 
 struct role_silence
@@ -330,13 +342,14 @@ role_silence(struct role_child *c)
 {
 	struct role_silence s = { .ms = 0 };
 	siginfo_t info = { .si_pid = 0 };
+	uint64_t cpu_ms;
 
 	if (c->pid == 0 || (c->serves && c->asked_ms == 0))
 		return s;
 	s.ms = clock_ms() - (c->serves ? c->asked_ms : c->since_ms);
-	c->busy = c->busy || wants_cpu(c->pid);
-	if (c->serves && c->busy)
-		s.cpu_ms = (clock_cpu_ns(c->pid) - c->asked_cpu_ns) / 1000000;
+	cpu_ms = thread_cpu_ms(c);
+	if (c->serves && cpu_ms > c->asked_cpu_ms)
+		s.cpu_ms = cpu_ms - c->asked_cpu_ms;
 	/* WNOWAIT: the next question gets the same answer. */
 	s.stopped = waitid(P_PID, (id_t)c->pid, &info,
 			WSTOPPED | WNOHANG | WNOWAIT) == 0 &&

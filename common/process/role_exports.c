@@ -204,6 +204,5 @@ role_exports_ping(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct role_exports *in = arg;
 
-	if (ipc_send(in->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
-		fatal("parent: cannot answer it");
+	role_pong(in->channel, ROLE_PONG);
 }

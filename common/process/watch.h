@@ -4,12 +4,12 @@
  * the result. The question touches no export: a role answers it in the loop
  * that reads its messages.
  *
- * A role that owes an answer is one of three. If it is stopped (SIGSTOP), or
- * was busy all the while (it used the CPU for as long as the roles have between
- * two questions, and its first thread was seen to want it), it is killed and
- * restarted. If it waits, a filesystem hangs it, which would hang its successor
- * too: it is left alone, with one log line, whatever its other threads do. The watchdog is not fed while a role of the first two
- * kinds remains.
+ * A role that owes an answer is one of three. If it is stopped (SIGSTOP), or is
+ * busy (the thread that answered last used the CPU for as long as the roles have
+ * between two questions), it is killed and restarted. If it waits, a filesystem
+ * hangs it, which would hang its successor too: it is left alone, with one log
+ * line, whatever its other threads do. The watchdog is not fed while a role of
+ * the first two kinds remains.
  * Runs in: mountd parent, nfsd parent.
  */
 #ifndef PROCESS_WATCH_H

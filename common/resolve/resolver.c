@@ -91,7 +91,7 @@ resolver_ready(void *arg, struct ipc_message *m UNUSED)
 
 /* clang-format off */
 static const struct ipc_row rows[RESOLVE_MESSAGES] = {
-	[ROLE_PONG]       = { "pong",    0, 0, 0, 0, role_answered },
+	[ROLE_PONG]       = { "pong",    sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[RESOLVE_READY]   = { "ready",   0, 0, 0, 0, resolver_ready },
 	[RESOLVE_ANSWER]  = { "answer",  sizeof(struct resolve_answer), sizeof(struct resolve_answer), 0, 0, on_hosts },
 	[RESOLVE_MEMBERS] = { "members", sizeof(struct resolve_members), sizeof(struct resolve_members), 0, 0, on_members },

@@ -241,8 +241,7 @@ on_ping(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct resolver_role *r = arg;
 
-	if (ipc_send(r->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
-		fatal("parent: cannot answer it");
+	role_pong(r->role->channel, ROLE_PONG);
 }
 
 /* clang-format off */

@@ -148,7 +148,7 @@ on_seal_asked(void *arg, struct ipc_message *msg)
 static const struct ipc_row rows[MOUNTD_MESSAGES] = {
 	[MOUNTD_READY] = { "ready", 0, 0, 0, 0, on_ready },
 	[ROLE_SERVES] = { "serves", 0, 0, 0, 0, on_serves },
-	[ROLE_PONG] = { "pong", 0, 0, 0, 0, role_answered },
+	[ROLE_PONG] = { "pong", sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 };
 
 static const struct ipc_row seal_rows[MOUNTD_MESSAGES] = {

@@ -295,8 +295,7 @@ on_ping(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct nlm_role *r = arg;
 
-	if (ipc_send(r->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
-		fatal("parent: cannot answer it");
+	role_pong(r->role->channel, ROLE_PONG);
 }
 
 static struct event *

@@ -371,7 +371,7 @@ role_changed(void *arg)
 static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
-	[ROLE_PONG]       = { "pong",       0, 0, 0, 0, role_answered },
+	[ROLE_PONG]       = { "pong",       sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_ENDED]      = { "ended",      sizeof(struct nfsd_ended), sizeof(struct nfsd_ended), 0, 0, on_connections_ended },
 	[NFSD_CHECKED]    = { "checked",    sizeof(struct nfsd_checked), sizeof(struct nfsd_checked), 0, 0, on_checked },
 	[NFSD_GROUPS]     = { "groups",     sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_groups_wanted },
@@ -381,7 +381,7 @@ static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
-	[ROLE_PONG]       = { "pong",       0, 0, 0, 0, role_answered },
+	[ROLE_PONG]       = { "pong",       sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_BAD_WORKER] = { "bad worker", sizeof(struct nfsd_bad), sizeof(struct nfsd_bad), 0, 0, on_bad_worker },
 };
 /* clang-format on */

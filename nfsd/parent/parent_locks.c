@@ -307,13 +307,13 @@ locks_want_groups(void *arg, struct ipc_message *m)
 /* clang-format off */
 static const struct ipc_row nlm_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]         = { "ready",   0, 0, 0, 0, on_ready },
-	[ROLE_PONG]          = { "pong",    0, 0, 0, 0, role_answered },
+	[ROLE_PONG]          = { "pong",    sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 };
 
 static const struct ipc_row locks_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]         = { "ready",   0, 0, 0, 0, on_ready },
 	[ROLE_SERVES]        = { "serves",  0, 0, 0, 0, on_serves },
-	[ROLE_PONG]          = { "pong",    0, 0, 0, 0, role_answered },
+	[ROLE_PONG]          = { "pong",    sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_GROUPS]        = { "groups",  sizeof(uint32_t), sizeof(uint32_t), 0, 0, locks_want_groups },
 	[NFSD_LOCKS_CLIENT]  = { "client",  sizeof(struct nfsd_locks_client), sizeof(struct nfsd_locks_client) + LOCKS_TEXT_MAX, 0, 0, on_client },
 	[NFSD_LOCKS_GONE]    = { "gone",    sizeof(struct locks_listed), LOCKS_LISTED_MAX, 0, 0, on_gone },

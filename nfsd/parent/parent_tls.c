@@ -308,7 +308,7 @@ on_loaded(void *arg, struct ipc_message *m)
 /* clang-format off */
 static const struct ipc_row rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",  0, 0, 0, 0, on_tls_ready },
-	[ROLE_PONG]       = { "pong",   0, 0, 0, 0, role_answered },
+	[ROLE_PONG]       = { "pong",   sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_TLS_LOADED] = { "loaded", sizeof(struct nfsd_tls_loaded), sizeof(struct nfsd_tls_loaded), 0, 0, on_loaded },
 };
 /* clang-format on */

@@ -187,8 +187,7 @@ on_ping(void *arg, struct ipc_message *m UNUSED)
 {
 	const struct tls_role *t = arg;
 
-	if (ipc_send(t->role->channel, ROLE_PONG, NULL, 0, NULL, 0) == -1)
-		fatal("parent: cannot answer it");
+	role_pong(t->role->channel, ROLE_PONG);
 }
 
 /* clang-format off */

@@ -45,7 +45,7 @@ good(struct role *role)
 
 	say(role, SAY_READY);
 	while (ipc_receive(role->channel, &type, &byte, 1, NULL, NULL) != -1)
-		say(role, ROLE_PONG);
+		role_pong(role->channel, ROLE_PONG);
 	return 0;
 }
 
@@ -89,13 +89,67 @@ half_waiting(struct role *role)
 	return 0;
 }
 
+/* Answers one question. */
+static void
+answer(struct role *role)
+{
+	uint32_t type;
+	char byte;
+
+	if (ipc_receive(role->channel, &type, &byte, 1, NULL, NULL) == -1)
+		exit(0);
+	role_pong(role->channel, ROLE_PONG);
+}
+
+static void *
+answer_and_work(void *arg)
+{
+	answer(arg);
+	return work(NULL);
+}
+
+static void *
+answer_and_wait(void *arg)
+{
+	answer(arg);
+	while (pause() == -1)
+		;
+	return NULL;
+}
+
+/* Another thread runs the loop by now, and spins. The first one waits. */
+static int
+moved_spinning(struct role *role)
+{
+	pthread_t other;
+
+	say(role, SAY_READY);
+	if (pthread_create(&other, NULL, answer_and_work, role) != 0)
+		return 1;
+	while (pause() == -1)
+		;
+	return 0;
+}
+
+/* Another thread runs the loop by now, and waits. The first one works. */
+static int
+moved_waiting(struct role *role)
+{
+	pthread_t other;
+
+	say(role, SAY_READY);
+	if (pthread_create(&other, NULL, answer_and_wait, role) != 0)
+		return 1;
+	return work(NULL) != NULL;
+}
+
 static int
 talking(struct role *role)
 {
 	say(role, SAY_READY);
 	/* One of them may answer a question, two cannot. */
-	say(role, ROLE_PONG);
-	say(role, ROLE_PONG);
+	role_pong(role->channel, ROLE_PONG);
+	role_pong(role->channel, ROLE_PONG);
 	while (pause() == -1)
 		;
 	return 0;
@@ -116,7 +170,8 @@ on_pong(void *arg, struct ipc_message *m)
 
 static const struct ipc_row rows[MESSAGES] = {
 	[SAY_READY] = { "READY", 0, 0, 0, 0, on_ready },
-	[ROLE_PONG] = { "PONG", 0, 0, 0, 0, on_pong },
+	[ROLE_PONG] = { "PONG", sizeof(struct role_pong),
+	    sizeof(struct role_pong), 0, 0, on_pong },
 };
 static const struct ipc_table messages = { rows, nitems(rows) };
 
@@ -126,6 +181,8 @@ static const struct role_spec specs[] = {
 	{ .name = "waiting", .messages = &messages },
 	{ .name = "talking", .messages = &messages },
 	{ .name = "half-waiting", .messages = &messages },
+	{ .name = "moved-spinning", .messages = &messages },
+	{ .name = "moved-waiting", .messages = &messages },
 };
 
 /*
@@ -191,15 +248,36 @@ test_good(void)
 	role_free(child);
 }
 
+static void
+is_killed(size_t i, const char *name)
+{
+	struct role_child *child = start(i);
+	pid_t first = role_pid(child);
+
+	ok(is_replaced(child, first) && (was_unwell || i == 3), "%s", name);
+	role_free(child);
+}
+
+static void
+is_left(size_t i, const char *name)
+{
+	struct role_child *child = start(i);
+	pid_t first = role_pid(child);
+
+	judge(child);
+	ok(role_pid(child) == first && !was_unwell, "%s", name);
+	role_free(child);
+}
+
 int
 main(int argc, char *argv[])
 {
 	static const struct role_row roles[] = { { "good", good },
 		{ "spinning", spinning }, { "waiting", waiting },
-		{ "talking", talking }, { "half-waiting", half_waiting } };
-	struct role_child *child;
+		{ "talking", talking }, { "half-waiting", half_waiting },
+		{ "moved-spinning", moved_spinning },
+		{ "moved-waiting", moved_waiting } };
 	struct watch watch;
-	pid_t first;
 
 	log_init("test_watch");
 	role_dispatch(argc, argv, roles, nitems(roles));
@@ -213,31 +291,12 @@ main(int argc, char *argv[])
 	    "eight questions in an interval of the watchdog");
 	test_good();
 
-	child = start(1);
-	first = role_pid(child);
-	ok(is_replaced(child, first) && was_unwell,
-	    "a role that spins and answers nothing is killed");
-	role_free(child);
-
-	child = start(2);
-	first = role_pid(child);
-	judge(child);
-	ok(role_pid(child) == first && !was_unwell,
-	    "a role that waits is left alone, and the watchdog is fed");
-	role_free(child);
-
-	child = start(4);
-	first = role_pid(child);
-	judge(child);
-	ok(role_pid(child) == first && !was_unwell,
-	    "so is one whose other threads work");
-	role_free(child);
-
-	child = start(3);
-	first = role_pid(child);
-	ok(is_replaced(child, first),
-	    "a role that answers without being asked is killed");
-	role_free(child);
+	is_killed(1, "a role that spins and answers nothing is killed");
+	is_killed(5, "so is one whose loop spins on another thread");
+	is_left(2, "a role that waits is left alone, and the watchdog is fed");
+	is_left(4, "so is one whose other threads work");
+	is_left(6, "so is one whose loop waits on another thread");
+	is_killed(3, "a role that answers without being asked is killed");
 	watch_free(&watch);
 	reload_free(&reload);
 	event_base_free(base);

@@ -142,7 +142,8 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 	if (status != NFS_OK) {
 		close(fd);
 		ctx->changed = unlinkat(dir->fd, name, 0) == -1;
-		return status;
+		return ctx->changed && status == NFSERR_JUKEBOX ? NFSERR_IO :
+								  status;
 	}
 	if (syncs_apart(dir, a))
 		status = door_sync_fd(ctx, dir, fd);
@@ -264,13 +265,12 @@ finish_made(struct call_ctx *ctx, const struct door_obj *dir,
 			    unlinkat(dir->fd, a->at.name.str,
 				a->type == NFS_DIR ? AT_REMOVEDIR : 0) == -1;
 	}
-	/* What exists and cannot be synced must not be told to be. */
-	if (ctx->changed && syncs_apart(dir, a)) {
-		if (status == NFS_OK)
-			status = sync_made(ctx, &found.fh);
-		else if (status == NFSERR_JUKEBOX)
-			status = NFSERR_IO;
-	}
+	/* What exists and lacks attributes or a sync is no success. */
+	if (status == NFS_OK && syncs_apart(dir, a))
+		status = sync_made(ctx, &found.fh);
+	else if (status == NFSERR_JUKEBOX && ctx->changed &&
+	    (syncs_apart(dir, a) || ops_needs_more(&a->sattr)))
+		status = NFSERR_IO;
 	if (status == NFS_OK)
 		answer(res, dir, &found);
 	return status;

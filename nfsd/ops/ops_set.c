@@ -45,6 +45,10 @@ ops_set_mode(struct call_ctx *ctx, const struct door_obj *obj, uint32_t mode)
 
 	if (directory && (mode & SET_ID) != 0)
 		return door_chmod_dir(ctx, obj, mode & 07777);
+	/* A fifo, socket or device cannot be opened to set its mode. */
+	if (!directory && !S_ISREG(obj->st.st_mode) && !chmod_takes_path())
+		return ((obj->st.st_mode ^ mode) & 07777) == 0 ? NFS_OK :
+								 NFSERR_INVAL;
 	return chmod_fd(obj->fd, mode & 07777, directory) == -1 ?
 	    nfs_status(errno) :
 	    NFS_OK;

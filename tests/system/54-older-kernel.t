@@ -26,5 +26,13 @@ is "$(nfs -u 1001:77 read "$g" 0 3)" ACCES 'its group does not read'
 f=$(nfs -u 1000 create "$x" mine 644)
 is "$(nfs -u 1000 setattr "$f" 600)" '' 'SETATTR of a mode succeeds'
 is "$(stat -c %a "$T/x/mine")" 600 'the file has the new mode'
+is "$(nfs -u 1000 setattr "$f" 0)$(nfs -u 1000 setattr "$f" 640)" '' \
+    'also if its owner may not read it'
+is "$(stat -c %a "$T/x/mine")" 640 'the file has the new mode again'
+mkfifo -m 644 "$T/x/fifo" && chown 1000 "$T/x/fifo"
+p=$(nfs lookup "$x" fifo)
+is "$(nfs -u 1000 setattr "$p" 644)" '' 'SETATTR of a fifo succeeds with the mode that it has'
+is "$(nfs -u 1000 setattr "$p" 600)" INVAL 'and gets INVAL with another, which no call can set'
+is "$(stat -c %a "$T/x/fifo")" 644 'the fifo keeps its mode'
 unlike "$(cat "$T/nfsd.log")" 'killed' 'no process was killed'
 done_testing

@@ -36,8 +36,10 @@ struct limit_row {
 	long long low, high;
 };
 
-#define KIB   1024LL
-#define MIB   (1024 * KIB)
+#define KIB 1024LL
+#define MIB (1024 * KIB)
+/* of all clients: not more than the machine can address */
+#define MANY  (SIZE_MAX / MIB < 65536 ? 2048 * MIB : 65536 * MIB)
 #define AT(m) offsetof(struct rpc_limits, m)
 
 /* clang-format off */
@@ -47,8 +49,8 @@ static const struct limit_row rows[] = {
 	{ "connections-max",	   AT(connections_max),	       false, 1,	1000000 },
 	{ "connections-per-host",  AT(connections_per_host),   false, 1,	1000000 },
 	{ "queue-max",		   AT(queue_max),	       true,  4 * KIB,	64 * MIB },
-	{ "unsent-max",		   AT(unsent_max),	       true,  4 * KIB,	65536 * MIB },
-	{ "partial-max",	   AT(partial_max),	       true,  4 * KIB,	65536 * MIB },
+	{ "unsent-max",		   AT(unsent_max),	       true,  4 * KIB,	MANY },
+	{ "partial-max",	   AT(partial_max),	       true,  4 * KIB,	MANY },
 	{ "late-max",		   AT(deferred_max),	       false, 1,	65536 },
 	{ "record-seconds",	   AT(record_seconds),	       false, 1,	86400 },
 	{ "stall-seconds",	   AT(stall_seconds),	       false, 1,	86400 },

@@ -387,7 +387,7 @@ row_is_sound(const struct reply_row *row)
 
 	if (row->len > sizeof(row->reply))
 		return false;
-	xdr_in_init(&in, row->reply, row->len);
+	xdr_in_init(&in, row->reply, (size_t)row->len);
 	return rpc_get_reply(&in, &xid) == NULL && xid == row->key.xid;
 }
 

@@ -384,7 +384,7 @@ test_make_room(void)
 	atomic_store(&spare, 1);
 	atomic_store(&accepts_fail, 1);
 	fd = stub_tcp(&s);
-	ok(is_alive(fd) && is_alive(idle),
+	ok(is_alive(idle) && is_alive(fd),
 	    "a descriptor from the cache saves a connection from closing");
 	atomic_store(&accepts_fail, 1);
 	late = stub_tcp(&s);

@@ -160,9 +160,11 @@ test_opaque_out(void)
 	ok(!out.failed && out.len == 4, "empty opaque needs no data");
 	xdr_put_fixed(&out, buf, SIZE_MAX);
 	ok(out.failed, "a length near SIZE_MAX fails");
+#if SIZE_MAX > UINT32_MAX
 	xdr_out_init(&out, buf, sizeof(buf));
 	xdr_put_opaque(&out, buf, (size_t)UINT32_MAX + 1);
 	ok(out.failed, "a length over 32 bits fails");
+#endif
 }
 
 static void

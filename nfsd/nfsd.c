@@ -18,6 +18,7 @@
 #include "nfsd/command/locks.h"
 #include "nfsd/command/statistics.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/roles/descriptors.h"
 #include "nfsd/wire/nfs.h"
 #include "process/options.h"
 #include "process/register.h"
@@ -215,6 +216,7 @@ read_options(struct nfsd *n, int argc, char *argv[])
 	n->setup.limits = rpc_limits_default;
 	n->setup.limits.record_max = NFS_RECORD_MAX;
 	n->setup.threads = THREADS_DEFAULT;
+	n->setup.files = DESCRIPTORS_FILES;
 	n->setup.tls = tls_limits_default;
 	n->grace = GRACE_DEFAULT;
 	n->setup.workers = cpus < 1 ? 1 :

@@ -103,7 +103,7 @@ struct nfsd_setup {
 	bool setid; /* an export permits set-id bits of files */
 	unsigned int workers;
 	unsigned int threads;
-	unsigned int files; /* descriptors a worker may keep open; 0: default */
+	unsigned int files; /* that a worker may keep open */
 	struct rpc_limits limits;
 	struct nfsd_tls_limits tls;
 	char tls_domain[NFSD_DOMAIN]; /* of users in certificates; or empty */

@@ -20,6 +20,7 @@
 #include "exports/config.h"
 #include "exports/users.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/roles/descriptors.h"
 #include "nfsd/parent/addresses.h"
 #include "nfsd/parent/control.h"
 #include "nfsd/parent/parent_audit.h"
@@ -639,7 +640,7 @@ prepare(struct parent *p)
 	p->tls.arg = p;
 	parent_tls_prepare(&p->tls, p->n);
 	parent_audit_prepare(&p->audit, p->n);
-	(void)daemon_raise_files();
+	descriptors_warn(daemon_raise_files(), p->n->setup.files);
 	bind_sockets(p);
 	p->shared = make_shared(p);
 	make_replies(p);

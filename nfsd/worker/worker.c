@@ -29,6 +29,7 @@
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/roles/descriptors.h"
 #include "nfsd/stats.h"
 #include "nfsd/worker/worker_check.h"
 #include "nfsd/worker/worker_tls.h"
@@ -40,13 +41,10 @@
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
 
-#define QUEUE_MAX     4096 /* calls that wait for a file thread */
-#define FILES_DEFAULT 32768 /* descriptors kept open */
-#define NOTES_SHARE   16 /* handle cache: 1/16 of the machine's memory */
-#define NOTES_MAX     (128u << 20) /* bytes, for all workers together */
-#define DRAIN_MS      20 /* interval of drain() */
-#define SPARE_MAX                                                              \
-	2048 /* at most: descriptors for neither files nor connections */
+#define QUEUE_MAX   4096 /* calls that wait for a file thread */
+#define NOTES_SHARE 16 /* handle cache: 1/16 of the machine's memory */
+#define NOTES_MAX   (128u << 20) /* bytes, for all workers together */
+#define DRAIN_MS    20 /* interval of drain() */
 
 _Static_assert(NFSD_THREADS_MAX == DOOR_THREADS_MAX,
     "the door has room for every thread");
@@ -343,9 +341,8 @@ share_descriptors(struct worker *w, struct door_settings *settings)
 	struct nfsd_setup *setup = &w->setup;
 	size_t limit = daemon_raise_files(), kept;
 
-	w->descriptors =
-	    limit - (limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX);
-	settings->files = setup->files != 0 ? setup->files : FILES_DEFAULT;
+	w->descriptors = descriptors_usable(limit);
+	settings->files = setup->files;
 	kept = settings->files < limit / 2 ? settings->files : limit / 2;
 	if (settings->files > w->descriptors)
 		settings->files = w->descriptors;

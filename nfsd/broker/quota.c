@@ -70,8 +70,9 @@ become_again(struct broker_channel *c, const struct cred *before)
 static int
 ask_kernel(int fd, const struct broker_quota *q, struct broker_got_quota *a)
 {
-	const unsigned long command =
-	    (unsigned int)QCMD(Q_GETQUOTA, q->of_group ? GRPQUOTA : USRQUOTA);
+	const unsigned int type = q->of_group ? GRPQUOTA : USRQUOTA;
+	/* Q_GETQUOTA is an int, which QCMD would shift beyond its sign. */
+	const unsigned long command = QCMD((unsigned int)Q_GETQUOTA, type);
 	struct dqblk d;
 
 	if (syscall(SYS_quotactl_fd, fd, command, (unsigned long)q->id, &d) ==

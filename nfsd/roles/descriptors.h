@@ -3,8 +3,8 @@
  * How the descriptors of a worker are divided.
  * Runs in: nfsd parent, which warns of few; nfsd worker, which divides.
  */
-#ifndef DESCRIPTORS_H
-#define DESCRIPTORS_H
+#ifndef ROLES_DESCRIPTORS_H
+#define ROLES_DESCRIPTORS_H
 
 #include <stddef.h>
 

@@ -34,7 +34,12 @@ enum mountd_message {
 };
 
 /* Descriptors that the worker inherits; its listening sockets follow. */
-enum { MOUNTD_FD_JAIL, MOUNTD_FD_SEAL, MOUNTD_FD_SOCKETS };
+enum {
+	MOUNTD_FD_JAIL,
+	MOUNTD_FD_SEAL,
+	MOUNTD_FD_TALLY, /* its counters: tally/tally.h */
+	MOUNTD_FD_SOCKETS
+};
 
 struct mountd_setup {
 	uid_t uid;

@@ -36,6 +36,7 @@ static const struct nfsd_tls_limits tls_limits_default = {
 static const struct role_row roles[] = {
 	{ "broker", nfsd_broker },
 	{ "locks", nfsd_locks },
+	{ "metrics", nfsd_metrics },
 	{ "nlm", nfsd_nlm },
 	{ "resolver", resolve_role },
 	{ "tls", nfsd_tls },
@@ -57,6 +58,23 @@ set_tls(void *arg, const char *value)
 			return NULL;
 		}
 	return "neither kernel nor relay nor off";
+}
+
+static const char *
+set_metrics(void *arg, const char *value)
+{
+	struct nfsd *n = arg;
+	struct daemon_listen *l = &n->metrics[n->nmetrics];
+	const char *wrong;
+
+	if (n->nmetrics == NFSD_METRICS_MAX)
+		return "too many addresses";
+	wrong = daemon_read_listen(l, value);
+	if (wrong == NULL && l->at.port == 0)
+		wrong = "a port is missing: 127.0.0.1@9049";
+	if (wrong == NULL)
+		n->nmetrics++;
+	return wrong;
 }
 
 static const char *
@@ -98,6 +116,7 @@ static const struct daemon_option settings[] = {
 	{ 0, "late-max", "n", "calls of a connection that wait for a disk", OPT_LIMIT },
 	{ 0, "lock-port", "port", "port of locks (default: chosen)", OPT_PORT(struct nfsd, lock_port) },
 	{ 0, "manage-gids", NULL, "groups of users are those of this machine", OPT_FLAG(struct nfsd, manage_gids) },
+	{ 0, "metrics", "addr@port", "Prometheus may ask here; repeatable", OPT_CALL(set_metrics) },
 	{ 0, "mknod", NULL, "unsquashed root may make device nodes", OPT_FLAG(struct nfsd, setup.mknod) },
 	{ 0, "nolocks", NULL, "serve no locks, and say so to clients", OPT_FLAG(struct nfsd, nolocks) },
 	{ 0, "partial-max", "bytes", "incomplete calls of all clients", OPT_LIMIT },
@@ -124,24 +143,16 @@ static const struct daemon_option settings[] = {
 
 /*
  * Places the control socket beside the registration socket, unless -o control
- * names one. rpcbind's directory is not ours.
+ * names one.
  */
 static void
 name_control(struct nfsd *n)
 {
 	static char path[256];
-	const char *beside = n->d.socket;
-	const char *slash;
-	int len;
 
-	if (n->control_socket != NULL)
-		return;
-	if (beside == NULL || strcmp(beside, REGISTER_RPCBIND) == 0)
-		beside = DAEMON_SOCKET;
-	slash = strrchr(beside, '/');
-	len = slash == NULL ? 0 : (int)(slash - beside + 1);
-	snprintf(path, sizeof(path), "%.*snfsd.control", len, beside);
-	n->control_socket = path;
+	if (n->control_socket == NULL)
+		n->control_socket = register_beside(n->d.socket, "nfsd.control",
+		    path, sizeof(path));
 }
 
 /* Keeps the list of clients with locks beside the key. */

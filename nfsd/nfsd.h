@@ -24,11 +24,13 @@
 #include "process/role_exports.h"
 #include "rpc/transport.h"
 
-#define NFSD_WORKERS_MAX 64
-#define NFSD_THREADS_MAX 63 /* plus the event loop: 64 channels per worker */
-#define NFSD_DOMAIN	 128 /* with the final 0 */
-#define NFSD_REPLIES	 8192 /* entries of the reply cache of a worker */
-#define NFSD_STOP_MS	 5000 /* for calls in flight when nfsd stops */
+#define NFSD_WORKERS_MAX   64
+#define NFSD_THREADS_MAX   63 /* plus the event loop: 64 channels per worker */
+#define NFSD_DOMAIN	   128 /* with the final 0 */
+#define NFSD_METRICS_MAX   8 /* addresses of -o metrics */
+#define NFSD_METRICS_FILES 256 /* descriptors of the metrics role */
+#define NFSD_REPLIES	   8192 /* entries of the reply cache of a worker */
+#define NFSD_STOP_MS	   5000 /* for calls in flight when nfsd stops */
 
 _Static_assert(NFSD_THREADS_MAX < IPC_FDS_MAX,
     "one message carries all channels");
@@ -52,6 +54,12 @@ enum nfsd_lock_fd {
 	NFSD_LOCK_FD_SOCKETS /* nlm: from here on */
 };
 
+/* The same of the metrics role. */
+enum nfsd_metrics_fd {
+	NFSD_METRICS_FD_TEXT, /* STATS_TEXT_MAX bytes, read only */
+	NFSD_METRICS_FD_SOCKETS /* from here on */
+};
+
 /* Memory that all workers share. */
 struct nfsd_shared {
 	_Atomic uint64_t verifier; /* of writes; see nfsd/door/state.h */
@@ -68,6 +76,7 @@ enum nfsd_message {
 	NFSD_CHECK, /* struct nfsd_check and its roots: is the worker healthy? */
 	NFSD_ADDRESS_LEFT, /* struct addr: the machine has it no longer */
 	NFSD_TLS_CHANNEL, /* between a worker and its tls role */
+	NFSD_METRICS, /* uint32_t: length of the text that was wanted */
 	NFSD_TLS_FILES, /* struct nfsd_tls_files and their descriptors */
 	NFSD_READY, /* from here on to the parent */
 	NFSD_BAD_WORKER, /* struct nfsd_bad */
@@ -75,6 +84,7 @@ enum nfsd_message {
 	NFSD_CHECKED, /* struct nfsd_checked */
 	NFSD_GROUPS, /* uint32_t: a user whose groups are wanted */
 	NFSD_BAD_TLS, /* a worker: its tls role breaks the rules */
+	NFSD_METRICS_WANTED, /* the metrics role: a new text */
 	NFSD_TLS_LOADED, /* struct nfsd_tls_loaded */
 	/* Locks: see nfsd/parent/parent_locks.h. */
 	NFSD_LOCKS_CHANNELS, /* LOCKS_THREADS channels, last that of events */
@@ -108,6 +118,14 @@ struct nfsd_setup {
 	struct nfsd_tls_limits tls;
 	char tls_domain[NFSD_DOMAIN]; /* of users in certificates; or empty */
 	struct fh_keys keys; /* no broker key in a worker's */
+};
+
+/* ROLE_SETUP of the metrics role. */
+struct nfsd_metrics_setup {
+	uid_t uid;
+	gid_t gid;
+	bool strict;
+	bool rootless;
 };
 
 /* Which role has the other end of channels to the broker. */
@@ -200,6 +218,8 @@ struct nfsd {
 	bool json, files; /* with -S */
 	const char *end; /* --end: a client */
 	bool manage_gids; /* -o manage-gids */
+	struct daemon_listen metrics[NFSD_METRICS_MAX]; /* -o metrics */
+	size_t nmetrics;
 	enum nfsd_tls_form tls;
 	const char *tls_cert, *tls_key, *tls_ca, *tls_crl; /* NULL: none */
 	const char *tls_domain;
@@ -212,11 +232,12 @@ struct nfsd {
 	const char *state_dir; /* -o state=path */
 };
 
-/* parent/parent.c, worker/worker.c, broker/role.c, tls/process.c,
- * nlm/process.c and locks/process.c. */
+/* parent/parent.c, worker/worker.c, broker/role.c, metrics/process.c,
+ * tls/process.c, nlm/process.c and locks/process.c. */
 int nfsd_parent(struct nfsd *);
 int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);
+int nfsd_metrics(struct role *);
 int nfsd_tls(struct role *);
 int nfsd_nlm(struct role *);
 int nfsd_locks(struct role *);

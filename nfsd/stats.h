@@ -18,7 +18,7 @@
 #include "nfsd/wire/nfs.h"
 
 #define STATS_BUCKETS  USAGE_BUCKETS
-#define STATS_TEXT_MAX (512 * 1024)
+#define STATS_TEXT_MAX (4 * 1024 * 1024)
 #define STATS_PROCS    (NFSPROC2_COUNT + NFSPROC3_COUNT)
 
 struct stats_proc {
@@ -71,11 +71,9 @@ void stats_count(struct stats *, uint32_t version, uint32_t procnum,
     const struct usage_call *);
 void stats_set(struct stats *, enum stats_gauge, uint64_t);
 
-/*
- * Writes the sums of n workers as Prometheus text of at most size bytes.
- * Returns its length.
- */
-size_t stats_text(const struct stats *const *, size_t n, char *, size_t size);
+/* Writes the sums of n workers: figures/stats_text.c. */
+struct figures;
+void stats_text(const struct stats *const *, size_t n, struct figures *);
 /* Logs the sums, one line per procedure that was called. */
 void stats_log(const struct stats *const *, size_t n);
 

@@ -57,6 +57,26 @@ daemon_identity(struct daemon *d)
 	d->gid = pw->pw_gid;
 }
 
+void
+daemon_role_user(const struct daemon *d, const char *user, uid_t *uid,
+    gid_t *gid)
+{
+	const struct passwd *pw = getpwnam(user);
+
+	*uid = d->uid;
+	*gid = d->gid;
+	if (d->rootless)
+		return;
+	if (pw == NULL || pw->pw_uid == 0)
+		fatal_config("user \"%s\" does not exist: run "
+			     "\"systemd-sysusers tern.conf\" or \"useradd "
+			     "--system --no-create-home --shell "
+			     "/usr/sbin/nologin %s\"",
+		    user, user);
+	*uid = pw->pw_uid;
+	*gid = pw->pw_gid;
+}
+
 /* Waits for the daemon in the background. Exits 0 when it is ready, else 1. */
 static void NO_RETURN
 wait_for_ready(const struct daemon *d, int fd)

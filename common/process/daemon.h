@@ -105,6 +105,13 @@ struct daemon {
 void daemon_identity(struct daemon *);
 
 /*
+ * The same for a role that has a user of its own: that of the daemon if a plain
+ * user has started it.
+ */
+void daemon_role_user(const struct daemon *, const char *user, uid_t *,
+    gid_t *);
+
+/*
  * Without -d: goes to the background and logs to syslog. The first process then
  * waits for daemon_ready() and exits 0, or 1 if the daemon fails before.
  */

@@ -247,6 +247,21 @@ listen_all(struct listen_set *set, const struct daemon *d, const char *what,
 	    d->port_option);
 }
 
+void
+listen_streams(struct listen_set *set, const struct daemon *d,
+    const struct daemon_listen *list, size_t n, const char *what)
+{
+	size_t i;
+
+	set->n = 0;
+	for (i = 0; i < n && i < LISTEN_SOCKETS_MAX; i++) {
+		if (open_socket(&set->list[i], &list[i].at, false, false) == -1)
+			refuse(d, &list[i].at, false);
+		set->n++;
+	}
+	log_sockets(set, what);
+}
+
 int
 listen_again(struct listen_set *set, const struct listen_set *first)
 {

@@ -38,6 +38,12 @@ struct listen_set {
  */
 void listen_all(struct listen_set *, const struct daemon *, const char *what,
     bool shared);
+/*
+ * Binds TCP alone at these addresses, which have ports. Logs and fails as
+ * listen_all().
+ */
+void listen_streams(struct listen_set *, const struct daemon *,
+    const struct daemon_listen *, size_t n, const char *what);
 /* Binds the same addresses and ports again, for another worker. 0 or -1. */
 int listen_again(struct listen_set *, const struct listen_set *first);
 /* Takes the sockets that systemd passed (LISTEN_FDS). False: there are none. */

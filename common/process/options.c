@@ -30,20 +30,15 @@ struct options {
 	size_t n;
 };
 
-/* Reads "addr" or "addr@port"; "::" and "0.0.0.0" are wildcards. */
-static const char *
-set_address(void *arg, const char *value)
+const char *
+daemon_read_listen(struct daemon_listen *l, const char *value)
 {
 	static const uint8_t zero[16];
-	struct daemon *d = arg;
-	struct daemon_listen *l = &d->listens[d->nlistens];
 	const char *at = strchr(value, '@'), *wrong;
 	char text[ADDR_STRLEN];
 	long long port = 0;
 	size_t len = at != NULL ? (size_t)(at - value) : strlen(value);
 
-	if (d->nlistens == DAEMON_LISTEN_MAX)
-		return "too many addresses";
 	if (len >= sizeof(text))
 		return "not an IPv4 or IPv6 address";
 	memcpy(text, value, len);
@@ -57,8 +52,21 @@ set_address(void *arg, const char *value)
 		l->at.port = (uint16_t)port;
 	}
 	l->any = memcmp(l->at.bytes, zero, sizeof(zero)) == 0;
-	d->nlistens++;
 	return NULL;
+}
+
+static const char *
+set_address(void *arg, const char *value)
+{
+	struct daemon *d = arg;
+	const char *wrong;
+
+	if (d->nlistens == DAEMON_LISTEN_MAX)
+		return "too many addresses";
+	wrong = daemon_read_listen(&d->listens[d->nlistens], value);
+	if (wrong == NULL)
+		d->nlistens++;
+	return wrong;
 }
 
 #define D struct daemon

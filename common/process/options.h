@@ -72,6 +72,12 @@ struct daemon_spec {
 	void *arg; /* the struct of the daemon's own rows */
 };
 
+/*
+ * Reads "addr" or "addr@port"; "::" and "0.0.0.0" are wildcards. Returns NULL, or
+ * what is wrong.
+ */
+const char *daemon_read_listen(struct daemon_listen *, const char *value);
+
 /* Reads the command line. After a mistake the process exits with status 1. */
 void daemon_options(struct daemon *, const struct daemon_spec *, int argc,
     char *argv[]);

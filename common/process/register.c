@@ -443,9 +443,8 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* Returns a connected socket, or -1 with errno. */
-static int
-connect_to(const char *path)
+int
+register_connect(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	int fd;
@@ -467,10 +466,10 @@ static void
 try_connect(struct registration *r)
 {
 	r->path = r->wanted != NULL ? r->wanted : DAEMON_SOCKET;
-	r->fd = connect_to(r->path);
+	r->fd = register_connect(r->path);
 	if (r->fd == -1 && r->wanted == NULL) {
 		r->path = REGISTER_RPCBIND;
-		r->fd = connect_to(r->path);
+		r->fd = register_connect(r->path);
 	}
 	if (r->fd == -1) {
 		wait_for_portmapper(r, strerror(errno));
@@ -482,6 +481,19 @@ try_connect(struct registration *r)
 	r->state = REG_CALLING;
 	r->at = 0;
 	next_call(r);
+}
+
+const char *
+register_beside(const char *socket, const char *name, char *out, size_t size)
+{
+	const char *slash;
+
+	if (socket == NULL || strcmp(socket, REGISTER_RPCBIND) == 0)
+		socket = DAEMON_SOCKET;
+	slash = strrchr(socket, '/');
+	(void)snprintf(out, size, "%.*s%s",
+	    slash == NULL ? 0 : (int)(slash - socket + 1), socket, name);
+	return out;
 }
 
 struct registration *

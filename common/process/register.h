@@ -34,6 +34,14 @@ struct registration;
 struct rpc_prog;
 
 /*
+ * Writes the path of a file beside the registration socket, and returns it.
+ * socket: of -s; NULL: that of portmapd. rpcbind's directory is not ours.
+ */
+const char *register_beside(const char *socket, const char *name, char *out,
+    size_t size);
+/* Returns a socket connected to a portmapper, or -1 with errno. Never waits. */
+int register_connect(const char *path);
+/*
  * Never returns NULL. path must outlive the registration. NULL: each time the
  * portmapper of Tern if it answers (DAEMON_SOCKET), else rpcbind.
  */

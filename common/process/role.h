@@ -124,6 +124,8 @@ pid_t role_pid(const struct role_child *);
 const char *role_name(const struct role_child *);
 void *role_arg(const struct role_child *);
 unsigned int role_index(const struct role_child *);
+/* How often it was started. */
+unsigned int role_starts(const struct role_child *);
 /* Warns why and kills the role; it is restarted as after a crash. */
 void role_restart(struct role_child *, const char *why);
 /* The same for a role that did nothing wrong, such as at a reload. */

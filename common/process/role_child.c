@@ -40,6 +40,7 @@ struct role_child {
 	struct event *on_end;
 	struct event *on_restart;
 	uint64_t since_ms; /* started */
+	unsigned int starts;
 	unsigned int backoff; /* ms */
 	bool ready; /* READY was received once */
 	bool serves; /* READY was received from this process */
@@ -198,6 +199,7 @@ launch(struct role_child *c)
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	c->channel = pair[0];
 	c->since_ms = clock_ms();
+	c->starts++;
 	c->killed = false;
 	c->owed = 0;
 	c->asked_ms = 0;
@@ -406,6 +408,12 @@ unsigned int
 role_index(const struct role_child *c)
 {
 	return c->spec->index;
+}
+
+unsigned int
+role_starts(const struct role_child *c)
+{
+	return c->starts;
 }
 
 void

@@ -23,6 +23,7 @@
 #include "mounts/mounts.h"
 #include "process/register.h"
 #include "process/reload.h"
+#include "tally/tally.h"
 #include "process/watch.h"
 #include "resolve/names.h"
 #include "resolve/resolver.h"
@@ -48,6 +49,7 @@ struct parent {
 	struct resolver *resolver;
 	struct names *names;
 	bool serving; /* the worker has been ready once */
+	int tally; /* its counters */
 	int seal_pair[2]; /* parent's end; worker's end until it has started */
 	struct event *on_seal;
 	struct event *on_stop_timer;
@@ -199,6 +201,7 @@ inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
 	(void)fcntl(p->seal_pair[0], F_SETFL, O_NONBLOCK);
 	fds[MOUNTD_FD_JAIL] = jail_fd(p->jail);
 	fds[MOUNTD_FD_SEAL] = p->seal_pair[1];
+	fds[MOUNTD_FD_TALLY] = p->tally;
 	return MOUNTD_FD_SOCKETS +
 	    listen_fds(&p->sockets, fds + MOUNTD_FD_SOCKETS,
 		ROLE_FDS_MAX - MOUNTD_FD_SOCKETS);
@@ -345,6 +348,8 @@ prepare_registration(struct parent *p)
 static void
 prepare(struct parent *p)
 {
+	char path[TALLY_PATH_MAX];
+
 	p->resolver = resolver_new(false);
 	p->names = names_new(on_names, p);
 	mountd_configure(&p->conf, p->m);
@@ -355,6 +360,8 @@ prepare(struct parent *p)
 	(void)daemon_raise_files(); /* a descriptor for each export */
 	listen_all(&p->sockets, &p->m->d, "mount 1,2,3", false);
 	daemon_detach(&p->m->d);
+	p->tally = tally_make(register_beside(p->m->d.socket, TALLY_NAME, path,
+	    sizeof(path)));
 	p->jail =
 	    config_jail(p->file.list, &p->conf, &p->subs, p->m->d.rootless);
 	p->base = daemon_events();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Before each call: its context. After it: the log. Text from clients is
+ * Before each call: its context. After it: counters and the log. Text from clients is
  * escaped, and log_permit() bounds the lines that a client can cause.
  * Runs in: mountd worker (event loop).
  */
@@ -12,6 +12,7 @@
 #include "mountd/worker/mount_list.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
+#include "tally/tally.h"
 
 #define TEXT_SHOWN 256 /* of a path, escaped */
 
@@ -61,16 +62,33 @@ log_mount(const struct call_ctx *ctx, const struct rpc_call *call)
 }
 
 static void
-end(void *arg UNUSED, struct call_ctx *ctx, const struct rpc_call *call,
+count(struct mount_state *state, const struct rpc_call *call,
     const struct call_res *res)
 {
+	struct tally *t = state->tally;
+	uint32_t v = call->vers->vers - 1;
+
+	if (v >= TALLY_VERSIONS || call->procnum >= TALLY_PROCS)
+		return;
+	tally_count(&t->calls[v][call->procnum]);
+	if (call->outcome != RPC_SUCCESS || res->status != MNT_OK)
+		tally_count(&t->errors[v][call->procnum]);
+	atomic_store_explicit(&t->listed, mount_list_count(state->list),
+	    memory_order_relaxed);
+}
+
+static void
+end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
+    const struct call_res *res)
+{
+	count(arg, call, res);
 	if (ctx->mnt == NULL || call->outcome != RPC_SUCCESS)
 		return;
 	if (res->status == MNT_OK) {
-		ctx->state->granted++;
+		tally_count(&ctx->state->tally->granted);
 		log_mount(ctx, call);
 	} else {
-		ctx->state->refused++;
+		tally_count(&ctx->state->tally->refused);
 		log_refusal(ctx, call);
 	}
 }

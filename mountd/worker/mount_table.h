@@ -37,7 +37,7 @@ struct mount_state {
 	struct mount_dump dump;
 	bool export_all; /* EXPORT shows all exports to all clients */
 	bool dump_all;
-	uint64_t granted, refused; /* MNT */
+	struct tally *tally; /* counters, which nfsd reads too */
 	/*
 	 * Asks the parent for the handle of fd, which is at below in the
 	 * export. May be called from any thread. Returns false if refused.

@@ -27,6 +27,7 @@
 #include "mountd/worker/mount_table.h"
 #include "process/listen.h"
 #include "process/role_exports.h"
+#include "tally/tally.h"
 #include "pool/pool.h"
 #include "rpc/server.h"
 
@@ -122,6 +123,7 @@ serve_list(void *arg, const struct role_list *list)
 	if (x == NULL)
 		fatalx("exports: out of memory");
 	memset(w->handles, 0, sizeof(w->handles));
+	w->state.tally->exports = list->conf->n;
 	active_swap(&w->state.active, x);
 }
 
@@ -133,8 +135,8 @@ on_stats(void *arg, struct ipc_message *m UNUSED)
 	log_info("statistics: %zu exports, %zu mounts listed, %llu granted, "
 		 "%llu refused",
 	    w->state.active.list->n, mount_list_count(w->state.list),
-	    (unsigned long long)w->state.granted,
-	    (unsigned long long)w->state.refused);
+	    (unsigned long long)w->state.tally->granted,
+	    (unsigned long long)w->state.tally->refused);
 }
 
 static void
@@ -264,6 +266,7 @@ mountd_worker(struct role *role)
 	/* One heap: malloc reads /proc to shrink another arena. */
 	(void)mallopt(M_ARENA_MAX, 1);
 	w.role = role;
+	w.state.tally = tally_map(role->fds[MOUNTD_FD_TALLY]);
 	learn(&w);
 	make_state(&w);
 	enter_sandbox(&w, &box);

@@ -28,6 +28,7 @@
 #include "nfsd/parent/parent_groups.h"
 #include "nfsd/parent/parent_live.h"
 #include "nfsd/parent/parent_locks.h"
+#include "nfsd/parent/parent_metrics.h"
 #include "nfsd/parent/parent_stats.h"
 #include "nfsd/parent/parent_tls.h"
 #include "nfsd/stats.h"
@@ -64,6 +65,7 @@ struct parent {
 	struct parent_health health;
 	struct addresses addresses;
 	struct parent_audit audit;
+	struct parent_metrics metrics;
 	struct parent_tls tls;
 	struct parent_locks locks;
 	struct reload reload;
@@ -442,6 +444,7 @@ stop(void *arg)
 	p->stopping = true;
 	role_expect_end(p->broker);
 	parent_tls_stop(&p->tls);
+	parent_metrics_stop(&p->metrics);
 	p->on_patience = evtimer_new(p->base, parent_give_up, p);
 	if (p->on_patience != NULL)
 		(void)event_add(p->on_patience, &patience);
@@ -622,6 +625,27 @@ make_replies(struct parent *p)
 	}
 }
 
+/* What counts, and what shows it. */
+static void
+prepare_figures(struct parent *p)
+{
+	parent_stats_start(&p->stats, p->control, p->n);
+	parent_audit_start(&p->audit, p->base, p->n, p->stats.own);
+	p->stats.tls_ends = p->tls.ends;
+	p->stats.locks = &p->locks;
+	p->stats.roles = &p->reload;
+	p->stats.paths = (struct usage_paths){ path_of, p };
+	p->metrics.stats = &p->stats;
+	p->metrics.changed = role_changed;
+	p->metrics.arg = p;
+	p->live.stats = &p->stats;
+	p->live.control = p->control;
+	p->live.path = path_of;
+	p->live.worker = worker_of;
+	p->live.arg = p;
+	parent_live_start(&p->live);
+}
+
 static void
 prepare(struct parent *p)
 {
@@ -640,6 +664,7 @@ prepare(struct parent *p)
 	p->tls.arg = p;
 	parent_tls_prepare(&p->tls, p->n);
 	parent_audit_prepare(&p->audit, p->n);
+	parent_metrics_prepare(&p->metrics, p->n);
 	descriptors_warn(daemon_raise_files(), p->n->setup.files);
 	bind_sockets(p);
 	p->shared = make_shared(p);
@@ -662,16 +687,7 @@ prepare(struct parent *p)
 	reload_init(&p->reload, p->base, &p->n->d);
 	watch_init(&p->watch, p->base, &p->n->d, &p->reload);
 	p->control = control_new(p->base, p->n);
-	parent_stats_start(&p->stats, p->control, p->n);
-	parent_audit_start(&p->audit, p->base, p->n, p->stats.own);
-	p->stats.tls_ends = p->tls.ends;
-	p->stats.locks = &p->locks;
-	p->live.stats = &p->stats;
-	p->live.control = p->control;
-	p->live.path = path_of;
-	p->live.worker = worker_of;
-	p->live.arg = p;
-	parent_live_start(&p->live);
+	prepare_figures(p);
 	p->health = (struct parent_health){ .base = p->base,
 		.control = p->control,
 		.keys = &p->keys,
@@ -705,6 +721,7 @@ start_roles(struct parent *p, const struct role_spec *broker)
 	}
 	parent_tls_start(&p->tls, p->base, &p->reload);
 	parent_locks_start(&p->locks, p->base, &p->reload, p->control);
+	parent_metrics_start(&p->metrics, p->base, &p->reload);
 }
 
 int
@@ -739,6 +756,7 @@ nfsd_parent(struct nfsd *n)
 	parent_locks_free(&p.locks);
 	role_free(p.broker);
 	parent_tls_free(&p.tls);
+	parent_metrics_free(&p.metrics);
 	mounts_free(&p.mounts);
 	addresses_free(&p.addresses);
 	parent_health_free(&p.health);

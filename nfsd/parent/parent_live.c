@@ -9,22 +9,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "nfsd/figures/merged.h"
 #include "nfsd/parent/control.h"
 #include "nfsd/parent/parent_live.h"
 #include "nfsd/parent/parent_stats.h"
 #include "rpc/rpc.h"
 
-#define MERGED	   4096 /* places for exports and clients of all workers */
-#define MERGED_MAX 3072 /* of them in use at most */
-#define WATCH_NS   UINT64_C(15000000000) /* calls are kept for so long */
-#define WORD_MAX   (4 * EXPORTS_PATH_MAX + 1)
-
-/* Exports and clients of all workers, each once. */
-struct merged {
-	struct usage_row rows[MERGED]; /* turn 0: free */
-	size_t n;
-	uint64_t left_out;
-};
+#define WATCH_NS UINT64_C(15000000000) /* calls are kept for so long */
+#define WORD_MAX (4 * EXPORTS_PATH_MAX + 1)
 
 static uint64_t
 value(const _Atomic uint64_t *counter)
@@ -62,77 +54,6 @@ export_word(const struct parent_live *l, uint32_t export, char out[WORD_MAX])
 		return word(out, path, strlen(path));
 	(void)snprintf(out, WORD_MAX, "#%u", export);
 	return out;
-}
-
-/* The place of a row: that of the same client and export, or a free one. */
-static struct usage_row *
-merged_place(struct merged *m, const struct usage_row *row)
-{
-	size_t i = (size_t)(addr_hash(&row->from) ^ row->export) % MERGED;
-	struct usage_row *at;
-
-	for (;; i = (i + 1) % MERGED) {
-		at = &m->rows[i];
-		if (value(&at->turn) == 0 ||
-		    (at->export == row->export &&
-			at->from.family == row->from.family &&
-			addr_same_host(&at->from, &row->from)))
-			return at;
-	}
-}
-
-static void
-merge_row(struct merged *m, const struct usage_row *row)
-{
-	struct usage_row *at = merged_place(m, row);
-	size_t i;
-
-	if (value(&at->turn) == 0) {
-		if (m->n == MERGED_MAX) {
-			m->left_out++;
-			return;
-		}
-		m->n++;
-		memcpy(at, row, sizeof(*at));
-		return;
-	}
-	for (i = 0; i < USAGE_COUNTS; i++)
-		at->counts[i] += value(&row->counts[i]);
-	for (i = 0; i < USAGE_BUCKETS; i++)
-		at->latency[i] += value(&row->latency[i]);
-	at->kinds |= row->kinds;
-	if (row->since < at->since)
-		at->since = value(&row->since);
-	if (row->last > at->last)
-		at->last = value(&row->last);
-}
-
-static void
-merge_table(struct merged *m, const struct usage_row *table, size_t n,
-    bool clients)
-{
-	struct usage_row row;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (usage_copy(&table[i], &row) &&
-		    (row.from.family != 0) == clients)
-			merge_row(m, &row);
-}
-
-static void
-merge_all(const struct parent_stats *s, struct merged *m)
-{
-	unsigned int i;
-
-	memset(m, 0, sizeof(*m));
-	for (i = 0; i < s->n; i++) {
-		const struct usage *u = &s->workers[i]->usage;
-
-		merge_table(m, u->exports, USAGE_EXPORTS, false);
-		merge_table(m, u->clients, USAGE_CLIENTS, true);
-		m->left_out += value(&u->replaced);
-	}
 }
 
 static void
@@ -201,7 +122,7 @@ live(void *arg, struct control_request *r, const char *operand UNUSED)
 		connections += value(&s->gauges[STATS_CONNECTIONS]);
 		waiting += value(&s->gauges[STATS_IN_FLIGHT]);
 	}
-	merge_all(l->stats, &merged);
+	merged_fill(&merged, l->stats->workers, l->stats->n);
 	control_print(r, "tern 1 %llu %u %llu %llu %llu\n",
 	    (unsigned long long)(now / 1000000), l->stats->n,
 	    (unsigned long long)connections, (unsigned long long)waiting,

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/shm.h"
 #include "base/util.h"
+#include "nfsd/figures/figures.h"
 #include "nfsd/parent/parent_groups.h"
 #include "nfsd/parent/parent_locks.h"
 #include "process/register.h"
@@ -516,25 +517,18 @@ static const struct {
 };
 /* clang-format on */
 
-size_t
-parent_locks_text(const struct parent_locks *l, char *out, size_t size)
+void
+parent_locks_text(const struct parent_locks *l, struct figures *f)
 {
-	size_t len = 0, i;
-	uint64_t v;
-	int n;
+	char name[64];
+	size_t i;
 
 	for (i = 0; i < LOCKS_COUNTS; i++) {
-		v = atomic_load_explicit(&l->stats[counts[i].role]->counts[i],
-		    memory_order_relaxed);
-		n = snprintf(out + len, size - len,
-		    "# HELP tern_nfsd_%s %s\n# TYPE tern_nfsd_%s %s\n"
-		    "tern_nfsd_%s %" PRIu64 "\n",
-		    counts[i].name, counts[i].help, counts[i].name,
-		    counts[i].type, counts[i].name, v);
-		if (n > 0 && (size_t)n < size - len)
-			len += (size_t)n;
+		(void)snprintf(name, sizeof(name), "nfsd_%s", counts[i].name);
+		figures_one(f, name, counts[i].type, counts[i].help,
+		    atomic_load_explicit(&l->stats[counts[i].role]->counts[i],
+			memory_order_relaxed));
 	}
-	return len;
 }
 
 static void

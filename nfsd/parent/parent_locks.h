@@ -38,6 +38,8 @@ struct reload;
 
 enum parent_locks_role { PARENT_NLM, PARENT_LOCKS, PARENT_LOCK_ROLES };
 
+struct figures;
+
 struct parent_locks {
 	const struct nfsd *n;
 	/* To be set before parent_locks_prepare(). */
@@ -82,7 +84,7 @@ void parent_locks_accuse(struct parent_locks *);
 /* Registers both programs, when all roles serve. */
 void parent_locks_register(struct parent_locks *);
 /* Writes the counters of both roles as stats_text() does. */
-size_t parent_locks_text(const struct parent_locks *, char *, size_t size);
+void parent_locks_text(const struct parent_locks *, struct figures *);
 /* Unregisters and calls done. The roles are not started again. */
 void parent_locks_stop(struct parent_locks *, void (*done)(void *), void *arg);
 void parent_locks_free(struct parent_locks *);

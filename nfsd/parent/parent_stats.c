@@ -3,39 +3,73 @@
  * Statistics in the parent: see parent_stats.h.
  * Runs in: nfsd parent.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/shm.h"
 #include "base/util.h"
+#include "nfsd/figures/figures.h"
+#include "nfsd/figures/mountd_text.h"
 #include "nfsd/parent/control.h"
 #include "nfsd/parent/parent_locks.h"
 #include "nfsd/parent/parent_stats.h"
+#include "process/register.h"
+#include "process/reload.h"
 
-/* Appends when the files of TLS end. */
-static size_t
-add_ends(const struct parent_stats *s, size_t len)
+/* When the files of TLS end. */
+static void
+put_ends(const struct parent_stats *s, struct figures *f)
 {
-	static const char *const names[NFSD_TLS_ENDS] = { "certificate",
-		"client_ca", "crl" };
+	static const char *const names[NFSD_TLS_ENDS] = {
+		"nfsd_tls_certificate_expires_seconds",
+		"nfsd_tls_client_ca_expires_seconds",
+		"nfsd_tls_crl_expires_seconds"
+	};
 	size_t i;
-	int n;
 
-	for (i = 0; s->tls_ends != NULL && i < NFSD_TLS_ENDS; i++) {
-		if (s->tls_ends[i] == 0)
-			continue;
-		n = snprintf(s->text + len, STATS_TEXT_MAX - len,
-		    "# HELP tern_nfsd_tls_%s_expires_seconds when it ends, in "
-		    "seconds since 1970\n"
-		    "# TYPE tern_nfsd_tls_%s_expires_seconds gauge\n"
-		    "tern_nfsd_tls_%s_expires_seconds %lld\n",
-		    names[i], names[i], names[i], (long long)s->tls_ends[i]);
-		if (n > 0 && (size_t)n < STATS_TEXT_MAX - len)
-			len += (size_t)n;
-	}
-	return len;
+	for (i = 0; s->tls_ends != NULL && i < NFSD_TLS_ENDS; i++)
+		if (s->tls_ends[i] > 0)
+			figures_one(f, names[i], "gauge",
+			    "when it ends, in seconds since 1970",
+			    (uint64_t)s->tls_ends[i]);
+}
+
+/* One line for each process: broker, workers, and what else runs. */
+static void
+put_roles(const struct reload *r, struct figures *f)
+{
+	size_t i;
+
+	figures_head(f, "nfsd_role_up", "gauge",
+	    "1 if the process runs and serves the exports in use");
+	for (i = 0; i < r->n; i++)
+		figures_put(f,
+		    "tern_nfsd_role_up{role=\"%s\",index=\"%u\"} %d\n",
+		    role_name(r->roles[i]), role_index(r->roles[i]),
+		    role_is_current(r->roles[i]));
+	figures_head(f, "nfsd_role_starts_total", "counter",
+	    "how often the process was started");
+	for (i = 0; i < r->n; i++)
+		figures_put(f,
+		    "tern_nfsd_role_starts_total{role=\"%s\",index=\"%u\"} "
+		    "%u\n",
+		    role_name(r->roles[i]), role_index(r->roles[i]),
+		    role_starts(r->roles[i]));
+}
+
+void
+parent_stats_text(struct parent_stats *s, struct figures *f)
+{
+	stats_text(s->workers, s->n + 1, f);
+	put_ends(s, f);
+	parent_locks_text(s->locks, f);
+	put_roles(s->roles, f);
+	figures_one(f, "nfsd_start_time_seconds", "gauge",
+	    "when nfsd was started, in seconds since 1970", s->since);
+	mountd_text(s->mountd, f);
+	usage_text(s->workers, s->n, &s->paths, f);
 }
 
 /* The request "stats". */
@@ -43,11 +77,10 @@ static void
 answer(void *arg, struct control_request *r, const char *operand UNUSED)
 {
 	struct parent_stats *s = arg;
-	size_t len = stats_text(s->workers, s->n + 1, s->text, STATS_TEXT_MAX);
+	struct figures f = { .at = s->text, .size = STATS_TEXT_MAX };
 
-	len = add_ends(s, len);
-	len += parent_locks_text(s->locks, s->text + len, STATS_TEXT_MAX - len);
-	control_write(r, s->text, len);
+	parent_stats_text(s, &f);
+	control_write(r, s->text, f.len);
 	control_end(r);
 }
 
@@ -63,6 +96,9 @@ parent_stats_start(struct parent_stats *s, struct control *control,
 	unsigned int i;
 
 	s->n = n->setup.workers;
+	s->since = (uint64_t)clock_wall().tv_sec;
+	(void)register_beside(n->d.socket, TALLY_NAME, s->mountd,
+	    sizeof(s->mountd));
 	for (i = 0; i < s->n; i++) {
 		s->fds[i] = shm_new(sizeof(struct stats));
 		if (s->fds[i] == -1 ||

@@ -8,10 +8,14 @@
 #define PARENT_STATS_H
 
 #include "nfsd/nfsd.h"
+#include "nfsd/figures/usage_text.h"
 #include "nfsd/stats.h"
+#include "tally/tally.h"
 
 struct control;
+struct figures;
 struct parent_locks;
+struct reload;
 
 struct parent_stats {
 	unsigned int n;
@@ -21,6 +25,10 @@ struct parent_stats {
 	char *text;
 	const int64_t *tls_ends; /* of struct nfsd_tls_loaded; NULL: no TLS */
 	const struct parent_locks *locks;
+	const struct reload *roles; /* all of them */
+	struct usage_paths paths;
+	char mountd[TALLY_PATH_MAX]; /* the file in which mountd counts */
+	uint64_t since; /* seconds since 1970 */
 };
 
 /* Makes the memory. Ends the process if there is none. */
@@ -29,6 +37,8 @@ void parent_stats_start(struct parent_stats *, struct control *,
 void parent_stats_stop(struct parent_stats *);
 /* Returns the descriptor of a worker's counters, for it to inherit. */
 int parent_stats_fd(const struct parent_stats *, unsigned int worker);
+/* Writes what all processes of Tern count, but the portmapper. */
+void parent_stats_text(struct parent_stats *, struct figures *);
 void parent_stats_log(const struct parent_stats *);
 
 #endif

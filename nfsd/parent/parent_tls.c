@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -315,25 +314,6 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 
 static const struct ipc_table messages = { rows, nitems(rows) };
 
-static void
-find_user(struct parent_tls *t)
-{
-	const struct passwd *pw = getpwnam(TLS_USER);
-
-	t->uid = t->n->d.uid;
-	t->gid = t->n->d.gid;
-	if (t->n->d.rootless)
-		return;
-	if (pw == NULL || pw->pw_uid == 0)
-		fatal_config(
-		    "user \"" TLS_USER "\" does not exist: run "
-		    "\"systemd-sysusers tern.conf\" or \"useradd --system "
-		    "--no-create-home --shell /usr/sbin/nologin " TLS_USER
-		    "\"");
-	t->uid = pw->pw_uid;
-	t->gid = pw->pw_gid;
-}
-
 void
 parent_tls_prepare(struct parent_tls *t, struct nfsd *n)
 {
@@ -343,7 +323,7 @@ parent_tls_prepare(struct parent_tls *t, struct nfsd *n)
 	t->on = n->tls_cert != NULL;
 	if (!t->on)
 		return;
-	find_user(t);
+	daemon_role_user(&n->d, TLS_USER, &t->uid, &t->gid);
 	*kernel = n->tls != NFSD_TLS_RELAY && tls_kernel_works();
 	if (n->tls == NFSD_TLS_KERNEL && !*kernel)
 		fatal_config(

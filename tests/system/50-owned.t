@@ -138,7 +138,7 @@ export TERN_OWNED_EXPORT=7 # fsid= of the export
 export TERN_OWNED_SOCKET=$T/run/portmap.sock TERN_OWNED_SQUASHED=0
 without=
 ca_new "$T/ca" && ca_server server IP:127.0.0.1 || bail "no certificates"
-tls=(-o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key")
+more=(-o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key" -o metrics=127.0.0.1@9049)
 
 all_modes() {
 	mode=portmapd
@@ -153,7 +153,7 @@ all_modes() {
 		mode=nfsd-squash
 		export TERN_OWNED_SQUASHED=1002 # not the one user
 		exports "$T/export *(rw,fsid=7,all_squash,anonuid=1001,anongid=1001)"
-		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 6 -p 2049 -w 1 "${more[@]}"
 		judge_broker
 		judge_setid
 		judge_held
@@ -161,14 +161,14 @@ all_modes() {
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw,fsid=7)"
-		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 6 -p 2049 -w 1 "${more[@]}"
 		judge_broker
 		judge_setid
 		judge_held
 		stop nfsd
 		mode=nfsd-root
 		exports "$T/export *(rw,fsid=7,no_root_squash)"
-		owned nfsd 5 -p 2049 -w 1 "${tls[@]}"
+		owned nfsd 6 -p 2049 -w 1 "${more[@]}"
 		judge_broker
 		judge_setid
 		judge_held

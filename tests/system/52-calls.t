@@ -57,10 +57,12 @@ all() {
 	if [ "$1" = novdso ]; then wrap_novdso; else wrap "$1"; fi
 	tern_start "$T/export *(insecure,$2) localhost(insecure,$2)" -w 1 -t 2 \
 	    -o "tls-ca=$T/ca/ca.pem" \
-	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key"
+	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key" \
+	    -o metrics=127.0.0.1@9049
 	wait_for 30 registered 100021 4 udp || diag "$1: no locks"
 	python3 "$here/every_call.py" "$T/export" || diag "$1: calls failed"
 	"$here/tls_calls.py" "$T" works || diag "$1: TLS failed"
+	"$here/scrape.py" 9049 value tern_nfsd_connections >/dev/null || diag "$1: no metrics"
 	rpcinfo -T tcp 127.0.0.1 portmapper 2 >/dev/null
 	rpcinfo -T udp 127.0.0.1 portmapper 4 >/dev/null
 	printf '%s\n' "$T/later *(insecure,$2)" >>"$T/exports"

@@ -23,7 +23,7 @@ image() {
 	cp /etc/ld.so.cache "$root/etc/"
 	echo 'root:x:0:0::/:/bin/sh' >"$root/etc/passwd"
 	echo 'root:x:0:' >"$root/etc/group"
-	for u in _portmapd _mountd _nfsd _nfsd-tls _tern-resolve; do
+	for u in _portmapd _mountd _nfsd _nfsd-tls _nfsd-metrics _tern-resolve; do
 		echo "$u:x:$id:$id::/:/bin/false" >>"$root/etc/passwd"
 		echo "$u:x:$id:" >>"$root/etc/group"
 		id=$((id + 1))

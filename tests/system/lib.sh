@@ -203,12 +203,13 @@ _users() {
 	mkdir "$T/etc"
 	mount -t tmpfs -o mode=755 tmpfs "$T/etc" || bail "no tmpfs"
 	cp -a /etc/. "$T/etc" 2>/dev/null # a file may vanish meanwhile
-	sed -Ei '/^(_portmapd|_mountd|_nfsd|_nfsd-tls|_tern-resolve|alice|bob|both):/d' "$T"/etc/{passwd,group}
+	sed -Ei '/^(_portmapd|_mountd|_nfsd|_nfsd-tls|_nfsd-metrics|_tern-resolve|alice|bob|both):/d' "$T"/etc/{passwd,group}
 	cat >>"$T/etc/passwd" <<-E
 	_portmapd:x:901:901::/nonexistent:/usr/sbin/nologin
 	_mountd:x:902:902::/nonexistent:/usr/sbin/nologin
 	_nfsd:x:903:903::/nonexistent:/usr/sbin/nologin
 	_nfsd-tls:x:904:904::/nonexistent:/usr/sbin/nologin
+	_nfsd-metrics:x:905:905::/nonexistent:/usr/sbin/nologin
 	_tern-resolve:x:906:906::/nonexistent:/usr/sbin/nologin
 	alice:x:1001:1001::/tmp:/bin/sh
 	bob:x:1002:1002::/tmp:/bin/sh
@@ -218,6 +219,7 @@ _users() {
 	_mountd:x:902:
 	_nfsd:x:903:
 	_nfsd-tls:x:904:
+	_nfsd-metrics:x:905:
 	_tern-resolve:x:906:
 	alice:x:1001:
 	bob:x:1002:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd/figures/figures.h"
 #include "nfsd/stats.h"
 #include "tap.h"
 
@@ -41,7 +42,8 @@ main(void)
 {
 	static struct stats one, two;
 	const struct stats *both[] = { &one, &two };
-	size_t len;
+	struct figures all = { .at = text, .size = sizeof(text) };
+	struct figures few = { .at = text, .size = 100 };
 
 	plan(NO_PLAN);
 	buckets();
@@ -54,8 +56,8 @@ main(void)
 	count(&one, 3, 1000, (struct usage_call){ .ns = 10 });
 	stats_set(&one, STATS_CONNECTIONS, 3);
 	stats_set(&two, STATS_CONNECTIONS, 4);
-	len = stats_text(both, 2, text, sizeof(text));
-	ok(len > 0 && strlen(text) == len, "the text is complete");
+	stats_text(both, 2, &all);
+	ok(all.len > 0 && strlen(text) == all.len, "the text is complete");
 	like(text, "calls_total\\{version=\"3\",procedure=\"READ\"\\} 2\n",
 	    "calls of all workers");
 	like(text, "errors_total\\{version=\"3\",procedure=\"READ\"\\} 1\n",
@@ -68,7 +70,8 @@ main(void)
 	like(text, "version=\"2\",procedure=\"GETATTR\"\\} 1\n", "version 2");
 	unlike(text, "COMMIT", "a procedure that was not called is left out");
 	like(text, "tern_nfsd_connections 7\n", "connections of all workers");
-	len = stats_text(both, 2, text, 100);
-	ok(len < 100 && text[len] == '\0', "a small buffer is not overrun");
+	stats_text(both, 2, &few);
+	ok(few.len < 100 && text[few.len] == '\0',
+	    "a small buffer is not overrun");
 	done_testing();
 }

@@ -17,6 +17,7 @@
 #include "mountd/parent/seal.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
+#include "tally/tally.h"
 
 #define EXPORTS                                                                \
 	"/a *(rw,insecure)\n/b 10.0.0.0/8\n/m *(insecure,names=utf16le,"       \
@@ -119,6 +120,7 @@ mount_fixture_new(void)
 	static const struct rpc_prog *const progs[] = { &mount_prog };
 	static const uint8_t key[FH_KEY_SIZE] = "tern";
 	static const struct exports_hooks quiet;
+	static struct tally tally;
 	struct rpc_hooks hooks = mount_hooks(&state);
 
 	make_tree();
@@ -126,6 +128,7 @@ mount_fixture_new(void)
 	active_init(&state.active);
 	state.list = mount_list_new();
 	state.seal = seal;
+	state.tally = &tally;
 	active_swap(&state.active,
 	    make_table(exports_parse(EXPORTS, strlen(EXPORTS), &quiet)));
 	return rpc_server_new(progs, nitems(progs), &hooks);

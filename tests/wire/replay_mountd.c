@@ -20,6 +20,7 @@
 #include "mountd/mount.h"
 #include "mountd/worker/mount_ops.h"
 #include "mountd/worker/mount_table.h"
+#include "tally/tally.h"
 #include "replay.h"
 
 #define EXPORTS_HERE 4 /* no setup has more */
@@ -125,10 +126,12 @@ begin(const char *setup)
 {
 	static const struct rpc_prog *const progs[] = { &mount_prog };
 	static const struct exports_hooks quiet;
+	static struct tally tally;
 	struct rpc_hooks hooks = mount_hooks(&state);
 	struct exports *ex = NULL;
 	size_t i;
 
+	state.tally = &tally;
 	for (i = 0; i < nitems(surroundings); i++) {
 		if (strcmp(surroundings[i].setup, setup) != 0)
 			continue;

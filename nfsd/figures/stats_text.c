@@ -4,12 +4,12 @@
  * stats.h.
  * Runs in: nfsd parent.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/util.h"
+#include "nfsd/figures/figures.h"
 #include "nfsd/stats.h"
 #include "rpc/rpc.h"
 
@@ -100,77 +100,31 @@ add_up(const struct stats *const *stats, size_t n, struct sum sums[STATS_PROCS])
 	return used;
 }
 
-/* A text of limited size. What does not fit is dropped. */
-struct text {
-	char *at;
-	size_t len, size;
-};
-
-static void put(struct text *, const char *, ...) PRINTF_LIKE(2, 3);
-
 static void
-put(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->at + t->len, t->size - t->len, fmt, ap);
-	va_end(ap);
-	if (n > 0 && (size_t)n < t->size - t->len)
-		t->len += (size_t)n;
-	else
-		t->at[t->len] = '\0';
-}
-
-static void
-put_head(struct text *t, const char *name, const char *type, const char *help)
-{
-	put(t, "# HELP tern_nfsd_%s %s\n# TYPE tern_nfsd_%s %s\n", name, help,
-	    name, type);
-}
-
-static void
-put_counter(struct text *t, const struct sum *sums, size_t n, const char *name,
-    const char *help, size_t offset)
+put_counter(struct figures *f, const struct sum *sums, size_t n,
+    const char *name, const char *help, size_t offset)
 {
 	uint64_t v;
 	size_t i;
 
-	put_head(t, name, "counter", help);
+	figures_head(f, name, "counter", help);
 	for (i = 0; i < n; i++) {
 		memcpy(&v, (const char *)&sums[i] + offset, sizeof(v));
-		put(t, "tern_nfsd_%s{version=\"%u\",procedure=\"%s\"} %llu\n",
-		    name, sums[i].version, sums[i].name, (unsigned long long)v);
+		figures_put(f,
+		    "tern_%s{version=\"%u\",procedure=\"%s\"} %llu\n", name,
+		    sums[i].version, sums[i].name, (unsigned long long)v);
 	}
 }
 
 static void
-put_latency(struct text *t, const struct sum *s)
+put_latency(struct figures *f, const struct sum *s)
 {
-	uint64_t below = 0;
-	size_t i;
+	char labels[64];
 
-	for (i = 0; i < STATS_BUCKETS - 1; i++) {
-		below += s->latency[i];
-		put(t,
-		    "tern_nfsd_latency_seconds_bucket{version=\"%u\","
-		    "procedure=\"%s\",le=\"%g\"} %llu\n",
-		    s->version, s->name, (double)(UINT64_C(1) << i) / 1e6,
-		    (unsigned long long)below);
-	}
-	put(t,
-	    "tern_nfsd_latency_seconds_bucket{version=\"%u\",procedure=\"%s\","
-	    "le=\"+Inf\"} %llu\n",
-	    s->version, s->name, (unsigned long long)s->calls);
-	put(t,
-	    "tern_nfsd_latency_seconds_sum{version=\"%u\",procedure=\"%s\"} "
-	    "%.9f\n",
-	    s->version, s->name, (double)s->ns / 1e9);
-	put(t,
-	    "tern_nfsd_latency_seconds_count{version=\"%u\",procedure=\"%s\"} "
-	    "%llu\n",
-	    s->version, s->name, (unsigned long long)s->calls);
+	(void)snprintf(labels, sizeof(labels),
+	    "version=\"%u\",procedure=\"%s\"", s->version, s->name);
+	figures_histogram(f, "nfsd_latency_seconds", labels, s->latency,
+	    STATS_BUCKETS, s->calls, s->ns);
 }
 
 static uint64_t
@@ -184,28 +138,28 @@ sum_gauge(const struct stats *const *stats, size_t n, size_t gauge)
 	return sum;
 }
 
-size_t
-stats_text(const struct stats *const *stats, size_t n, char *out, size_t size)
+void
+stats_text(const struct stats *const *stats, size_t n, struct figures *f)
 {
 	static struct sum sums[STATS_PROCS];
-	struct text t = { .at = out, .size = size };
 	size_t used = add_up(stats, n, sums), i;
+	char name[64];
 
-	put_counter(&t, sums, used, "calls_total", "calls answered",
+	put_counter(f, sums, used, "nfsd_calls_total", "calls answered",
 	    offsetof(struct sum, calls));
-	put_counter(&t, sums, used, "errors_total",
+	put_counter(f, sums, used, "nfsd_errors_total",
 	    "calls answered with an error", offsetof(struct sum, errors));
-	put_counter(&t, sums, used, "bytes_total", "bytes read or written",
+	put_counter(f, sums, used, "nfsd_bytes_total", "bytes read or written",
 	    offsetof(struct sum, bytes));
-	put_head(&t, "latency_seconds", "histogram", "from call to reply");
+	figures_head(f, "nfsd_latency_seconds", "histogram",
+	    "from call to reply");
 	for (i = 0; i < used; i++)
-		put_latency(&t, &sums[i]);
+		put_latency(f, &sums[i]);
 	for (i = 0; i < STATS_GAUGES; i++) {
-		put_head(&t, gauges[i].name, gauges[i].type, gauges[i].help);
-		put(&t, "tern_nfsd_%s %llu\n", gauges[i].name,
-		    (unsigned long long)sum_gauge(stats, n, i));
+		(void)snprintf(name, sizeof(name), "nfsd_%s", gauges[i].name);
+		figures_one(f, name, gauges[i].type, gauges[i].help,
+		    sum_gauge(stats, n, i));
 	}
-	return t.len;
 }
 
 /*

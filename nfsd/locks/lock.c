@@ -33,14 +33,15 @@ take(struct locks_table *t, struct locks_file *f, const struct wanted *w,
 {
 	struct holder *h = holder_find(t, f, w->client, w->svid);
 	size_t text = h == NULL ? q->ask->owner_len : 0;
+	uint32_t more = h != NULL && holder_splits(h, w->start, w->end) ? 2 : 1;
 	struct range *spare[2];
 
-	if (f->nranges + 2 > TABLE_FILE_RANGES) {
+	if (f->nranges + more > TABLE_FILE_RANGES) {
 		table_limit(t, &w->client->listed.client.from,
 		    "ranges of a file");
 		return LOCKS_NOLOCKS;
 	}
-	if (!client_may_lock(t, w->client, 2, text) || !ranges_make(spare))
+	if (!client_may_lock(t, w->client, more, text) || !ranges_make(spare))
 		return LOCKS_NOLOCKS;
 	if (h == NULL)
 		h = holder_make(t, f, w, q->owner, q->ask->owner_len, false);

@@ -352,16 +352,43 @@ waiter_try(struct locks_table *t, struct waiter *w)
 	waiter_call_back(t, w);
 }
 
+static bool
+is_woken(const struct waiter *w, uint64_t start, uint64_t end)
+{
+	return w->holder == NULL && !w->doomed && w->start <= end &&
+	    w->end >= start;
+}
+
+/* An owner's other waiters: its own locks are in the way of none of them. */
+static void
+wake_others_of(struct locks_table *t, const struct waiter *by, uint64_t start,
+    uint64_t end)
+{
+	struct waiter *w = *waiters_of(t, by->client, by->svid);
+
+	for (; w != NULL; w = w->next_owner)
+		if (w->file == by->file && w->client == by->client &&
+		    w->svid == by->svid && is_woken(w, start, end))
+			waiter_try(t, w);
+}
+
+/* After an exclusive lock of the whole range all others need not be tried. */
 void
 waiters_wake(struct locks_table *t, struct locks_file *f, uint64_t start,
     uint64_t end)
 {
 	struct waiter *w;
 
-	TAILQ_FOREACH (w, &f->waiters, of_file)
-		if (w->holder == NULL && !w->doomed && w->start <= end &&
-		    w->end >= start)
-			waiter_try(t, w);
+	TAILQ_FOREACH (w, &f->waiters, of_file) {
+		if (!is_woken(w, start, end))
+			continue;
+		waiter_try(t, w);
+		if (w->holder != NULL && w->exclusive && w->start <= start &&
+		    w->end >= end) {
+			wake_others_of(t, w, start, end);
+			return;
+		}
+	}
 }
 
 void

@@ -10,6 +10,7 @@ import time
 
 import nlm
 import rpc
+from disks import Disk
 from harness import case
 from nfs import OK
 from process import eventually
@@ -24,11 +25,11 @@ VICTIM = "127.0.0.66"
 class Locks:
     """A server with locks, a file, and clients of it."""
 
-    def __init__(self, world, flags=(), exports=None):
+    def __init__(self, world, flags=(), exports=None, dirs=()):
         of = {"exports": exports} if exports else {}
         self.server = Server(world, daemons=("mountd", "nfsd"), flags={
             "nfsd": ["-o", f"lock-port={LOCK_PORT}", "-o", "grace=5", *flags]},
-            **of)
+            dirs=dirs, **of)
         self.open = contextlib.ExitStack()
         self.fh = None
 
@@ -184,22 +185,29 @@ def endless(w):
 def waiters(w):
     with Locks(w) as s:
         holder = s.client("127.0.0.2", name="holder")
-        s.server.equal(holder.lock(s.fh), nlm.OK, "the first")
-        each = 1500 if w.long else 1100
-        for n in range(100 if w.long else 6):
-            c = s.client(f"127.0.1.{n % 3 + 1}", name=f"w{n}")
-            messages = [c.message(nlm.LOCK, s.fh, block=1, svid=i)
-                        for i in range(each)]
-            stats = [nlm.Answer(4, r.rest).stat
-                     for r in c.transport.pipeline(messages)]
-            s.server.true(stats.count(nlm.BLOCKED) <= 1024,
-                          f"{stats.count(nlm.BLOCKED)} waiters of one client")
-            s.server.true(set(stats) <= {nlm.BLOCKED, nlm.NOLOCKS,
-                                         nlm.DEADLOCK}, f"{set(stats)}")
-            c.close()
-            s.others_lock()
-        s.server.equal(holder.unlock(s.fh), nlm.OK, "the first unlocks")
+        files = [s.make(f"w{i}") for i in range(12)]
+        for fh in files:
+            s.server.equal(holder.lock(fh), nlm.OK, "the first")
+        waiting = 0
+        for n in range(100):
+            waiting += crowd(s, n, files[n % len(files)])
         s.others_lock()
+        s.server.true(waiting > 100000, f"{waiting} wait")
+        print(f"# {waiting} wait")
+        for fh in files:
+            s.server.equal(holder.unlock(fh), nlm.OK, "the first unlocks")
+        s.others_lock()
+
+
+def crowd(s, n, fh):
+    """A client has more waiters than it may. Returns how many it has."""
+    with contextlib.closing(s.client(f"127.0.1.{n % 3 + 1}",
+                                     name=f"w{n}")) as c:
+        stats = [nlm.Answer(4, r.rest).stat for r in c.transport.pipeline(
+            [c.message(nlm.LOCK, fh, block=1, svid=i) for i in range(1100)])]
+    s.server.equal(set(stats), {nlm.BLOCKED, nlm.NOLOCKS}, "answers")
+    s.server.equal(stats.count(nlm.NOLOCKS), 1100 - 1024, "over the limit")
+    return stats.count(nlm.BLOCKED)
 
 
 @case(151, "locks: storms of LOCK, CANCEL and UNLOCK", own=True)
@@ -492,3 +500,48 @@ def monitors(w):
                     s.server.equal(t.rpc(call(nlm.NLM, 4, proc, me)).accept, 3,
                                    "no such procedure")
         s.others_lock()
+
+
+@case(162, "locks: the disk of the state directory hangs", own=True)
+def hung_list(w):
+    state = f"{w.dir}/own/state"
+    s = Locks(w, flags=("-o", f"state={state}"), dirs=("state",))
+    with Disk(state, "ext4", 32) as disk:
+        os.chmod(state, 0o755)
+        with s:
+            c = s.client("127.0.0.2", name="old")
+            s.server.equal(c.lock(s.fh, length=1), nlm.OK, "lock")
+            new = s.client("127.0.0.3", name="new")
+            disk.freeze()
+            try:
+                hung(s, c, new)
+                if w.long:
+                    given_up(s, new)
+            finally:
+                disk.thaw()
+            if not w.long:
+                new.transport.receive()
+            s.server.true(eventually(lambda: new.lock(
+                s.fh, offset=9, length=1) == nlm.OK, 15),
+                          "when the disk is back, a new client gets a lock")
+
+
+def hung(s, c, new):
+    """The new client waits for the disk, the old one does not."""
+    new.transport.send_call(new.message(nlm.LOCK, s.fh, offset=9, length=1))
+    for i in range(100):
+        begin = time.monotonic()
+        s.server.equal(c.lock(s.fh, offset=20, length=1), nlm.OK, "lock")
+        s.server.equal(c.unlock(s.fh, offset=20, length=1), nlm.OK, "unlock")
+        s.server.true(time.monotonic() - begin < 1, f"round {i} waited")
+    with contextlib.closing(s.server.nfs3()) as nfs:
+        s.server.equal(nfs.getattr(s.fh).status(), OK, "files are served")
+
+
+def given_up(s, new):
+    started = time.monotonic()
+    reply = new.transport.receive()
+    spent = time.monotonic() - started
+    s.server.equal(nlm.Answer(4, reply.rest).stat, nlm.NOLOCKS,
+                   "a client that cannot be written down gets no lock")
+    s.server.true(spent < 15, f"it waited {spent:.0f} s for that")

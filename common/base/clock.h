@@ -9,6 +9,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -64,6 +65,20 @@ clock_cpu_ns(pid_t pid)
 	    clock_gettime(clock, &used) == -1)
 		return 0;
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+#define CLOCK_SETTLED_MS                                                       \
+	20 /* a ctime older than this is the last of its tick */
+#define CLOCK_COARSE_MS                                                        \
+	2020 /* the same where times are whole seconds, or two */
+
+/* Would a change of the file at this time, or later, show in its ctime? */
+static inline bool
+clock_settled(const struct timespec *ctime, const struct timespec *at)
+{
+	return (int64_t)(at->tv_sec - ctime->tv_sec) * 1000 +
+	    (at->tv_nsec - ctime->tv_nsec) / 1000000 >
+	    (ctime->tv_nsec == 0 ? CLOCK_COARSE_MS : CLOCK_SETTLED_MS);
 }
 
 /* The wall clock, coarse: filesystems use it for the times of files. */

@@ -19,17 +19,12 @@
 #include "nfsd/door/state.h"
 #include "nfsd/roles/acl.h"
 
-#define SETTLED_MS 20 /* a ctime older than this is the last of its tick */
-#define COARSE_MS  2020 /* the same where times are whole seconds, or two */
-
 bool
 door_settled(const struct timespec *ctime)
 {
 	struct timespec now = clock_wall();
 
-	return (int64_t)(now.tv_sec - ctime->tv_sec) * 1000 +
-	    (now.tv_nsec - ctime->tv_nsec) / 1000000 >
-	    (ctime->tv_nsec == 0 ? COARSE_MS : SETTLED_MS);
+	return clock_settled(ctime, &now);
 }
 
 bool

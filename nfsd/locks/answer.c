@@ -4,6 +4,8 @@
  * steps as a call of NFS: client, handle, caller; then the broker opens the
  * file if the caller has any right to it. UNLOCK, CANCEL and UNSHARE need no
  * right: they only give up what the client has, even of a file that is gone.
+ * A caller that locks the same file again a moment later need not be judged
+ * again, as long as the ctime tells that neither mode, owner nor ACL has changed.
  *
  * Locks travel in the clear. Where an export demands TLS, that counts which the
  * same address has proved by TLS a short time ago.
@@ -25,6 +27,7 @@
 
 #define BROKER_MS    3000 /* how long a restarting broker is waited for */
 #define BROKER_TRIES 4 /* the exports are being replaced */
+#define RIGHT_MS     1000 /* groups of a user may change unseen */
 
 /* One question while it is answered. */
 struct asked {
@@ -36,6 +39,7 @@ struct asked {
 	struct peer_identity id;
 	bool refused;
 	struct judged judged;
+	struct locks_file *file; /* pinned; NULL: the broker opened it */
 	struct locks_answer answer;
 	uint8_t owner[LOCKS_TEXT_MAX];
 };
@@ -94,6 +98,8 @@ judge(struct asked *a, const struct fh *fh, struct cred *cred)
 	case JUDGE_NOBODY:
 		return LOCKS_NOLOCKS;
 	case JUDGE_GROUPS:
+		if (ask->brief)
+			return LOCKS_LATER;
 		/* A client asks again after "grace". */
 		if (!judge_await(&a->thread->server->judge.groups,
 			a->judged.options, cred))
@@ -130,22 +136,29 @@ status(const struct asked *a, int error)
 	return LOCKS_NOLOCKS;
 }
 
-/* The broker opens the file as the caller. */
-static int
-ask_broker(const struct asked *a, const struct fh *fh, const struct cred *cred,
-    bool *writable)
+/* What the broker is asked for. */
+static struct broker_open
+right_of(const struct asked *a, const struct fh *fh, const struct cred *cred)
 {
-	struct broker_client *broker = a->thread->broker;
 	struct broker_open q = { .fh = *fh,
 		.want = a->judged.options->no_auth_nlm ? BROKER_LOCK_ANY :
 		    a->q.ask->exclusive		       ? BROKER_LOCK_WRITE :
 							 BROKER_LOCK };
+
+	broker_client_caller(&q, cred);
+	return q;
+}
+
+/* The broker opens the file as the caller. */
+static int
+ask_broker(const struct asked *a, const struct broker_open *q, bool *writable)
+{
+	struct broker_client *broker = a->thread->broker;
 	unsigned int tries;
 	int fd = -1;
 
-	broker_client_caller(&q, cred);
 	for (tries = 0; fd == -1 && tries < BROKER_TRIES; tries++) {
-		fd = broker_client_open(broker, &q, writable);
+		fd = broker_client_open(broker, q, writable);
 		if (fd == -1 && errno != EAGAIN &&
 		    (errno != EPIPE || !broker_client_wait(broker, BROKER_MS)))
 			break;
@@ -153,20 +166,73 @@ ask_broker(const struct asked *a, const struct fh *fh, const struct cred *cred,
 	return fd;
 }
 
-/* From the handle to a descriptor that can be locked. */
-static enum locks_stat
-open_file(struct asked *a, struct table_opened *o)
+uint64_t
+right_key(const struct locks_server *s, const struct broker_open *q,
+    const struct cred *cred, uint32_t generation)
 {
-	struct fh fh = a->q.ask->fh;
-	enum locks_stat stat;
-	struct cred cred;
+	const uint64_t parts[] = { hash_bytes(&s->key, &q->fh, sizeof(q->fh)),
+		cred_key(cred), (uint64_t)generation << 32 | q->want };
+
+	return hash_bytes(&s->key, parts, sizeof(parts)) | 1;
+}
+
+bool
+right_has(const struct locks_server *s, uint64_t key,
+    const struct timespec *ctime)
+{
+	const struct right *r = &s->rights[key / 2 % SERVER_RIGHTS];
+
+	return r->key == key && r->ctime.tv_sec == ctime->tv_sec &&
+	    r->ctime.tv_nsec == ctime->tv_nsec && clock_ms() < r->until_ms;
+}
+
+void
+right_add(struct locks_server *s, uint64_t key, const struct timespec *ctime,
+    const struct timespec *before)
+{
+	if (!clock_settled(ctime, before))
+		return;
+	s->rights[key / 2 % SERVER_RIGHTS] = (struct right){
+		.key = key, .ctime = *ctime, .until_ms = clock_ms() + RIGHT_MS
+	};
+}
+
+/*
+ * Is the file locked already, and had the caller the right to it a moment ago?
+ * Then the table's own descriptor will do.
+ */
+static bool
+is_known(struct asked *a, const struct broker_open *q, uint64_t right,
+    struct table_opened *o)
+{
+	struct locks_server *s = a->thread->server;
+	struct locks_file *f;
+	struct stat st;
+	bool known;
+
+	server_lock(s);
+	f = table_pin(s->table, &q->fh, o);
+	known = f != NULL && !o->slow &&
+	    (o->writable || !a->q.ask->exclusive) && fstat(o->fd, &st) == 0 &&
+	    st.st_nlink > 0 && right_has(s, right, &st.st_ctim);
+	o->fd = -1;
+	if (f != NULL && !known)
+		table_unpin(s->table, f);
+	server_unlock_brief(s);
+	a->file = known ? f : NULL;
+	return known;
+}
+
+/* The broker judges the caller and opens the file. */
+static enum locks_stat
+open_anew(struct asked *a, const struct broker_open *q, uint64_t right,
+    struct table_opened *o)
+{
+	struct locks_server *s = a->thread->server;
+	struct timespec before = clock_wall();
 	struct stat st;
 
-	fh_normalize(&fh);
-	stat = judge(a, &fh, &cred);
-	if (stat != LOCKS_GRANTED)
-		return stat;
-	o->fd = ask_broker(a, &fh, &cred, &o->writable);
+	o->fd = ask_broker(a, q, &o->writable);
 	if (o->fd == -1)
 		return status(a, errno);
 	if (fstat(o->fd, &st) == -1)
@@ -178,7 +244,32 @@ open_file(struct asked *a, struct table_opened *o)
 	o->export_id = a->judged.export->id;
 	o->slow = !a->judged.export->local_metadata;
 	o->ambiguous = a->judged.export->ino_ambiguous;
+	server_lock(s);
+	right_add(s, right, &st.st_ctim, &before);
+	server_unlock_brief(s);
 	return LOCKS_GRANTED;
+}
+
+/* From the handle to a file that can be locked. */
+static enum locks_stat
+open_file(struct asked *a, struct table_opened *o)
+{
+	struct fh fh = a->q.ask->fh;
+	enum locks_stat stat;
+	struct broker_open q;
+	struct cred cred;
+	uint64_t right;
+
+	fh_normalize(&fh);
+	stat = judge(a, &fh, &cred);
+	if (stat != LOCKS_GRANTED)
+		return stat;
+	q = right_of(a, &fh, &cred);
+	right = right_key(a->thread->server, &q, &cred,
+	    atomic_load(&a->thread->judge.held.generation));
+	if (is_known(a, &q, right, o))
+		return LOCKS_GRANTED;
+	return a->q.ask->brief ? LOCKS_LATER : open_anew(a, &q, right, o);
 }
 
 static enum locks_stat
@@ -263,6 +354,21 @@ is_admitted(struct asked *a, uint32_t type)
 
 /* No client gets a lock before the parent named those that may reclaim. */
 static enum locks_stat
+ask_table(struct asked *a, uint32_t type, struct table_opened *o)
+{
+	struct locks_server *s = a->thread->server;
+	bool judged = questions[type].judged;
+
+	if (!judged)
+		a->answer.admitted = table_knows(s->table, &a->peer.from);
+	if (judged && !s->begun)
+		return LOCKS_GRACE;
+	if (a->q.ask->brief && !table_is_ready(s->table, &a->q, judged))
+		return LOCKS_LATER;
+	return questions[type].run(a, o);
+}
+
+static enum locks_stat
 run(struct asked *a, uint32_t type)
 {
 	struct locks_server *s = a->thread->server;
@@ -273,13 +379,13 @@ run(struct asked *a, uint32_t type)
 		stat = open_file(a, &o);
 	if (stat == LOCKS_GRANTED) {
 		server_lock(s);
-		if (!questions[type].judged)
-			a->answer.admitted =
-			    table_knows(s->table, &a->peer.from);
-		stat = questions[type].judged && !s->begun ?
-		    LOCKS_GRACE :
-		    questions[type].run(a, &o);
-		server_unlock(s);
+		stat = ask_table(a, type, &o);
+		if (a->file != NULL)
+			table_unpin(s->table, a->file);
+		if (a->q.ask->brief)
+			server_unlock_brief(s);
+		else
+			server_unlock(s);
 	}
 	if (o.fd != -1)
 		close(o.fd);
@@ -294,7 +400,8 @@ has_bools(const uint8_t *data)
 		offsetof(struct locks_ask, block),
 		offsetof(struct locks_ask, reclaim),
 		offsetof(struct locks_ask, monitored),
-		offsetof(struct locks_ask, proven) };
+		offsetof(struct locks_ask, proven),
+		offsetof(struct locks_ask, brief) };
 	size_t i;
 
 	for (i = 0; i < nitems(at); i++)
@@ -335,6 +442,7 @@ prepare(struct asked *a, struct locks_thread *t, const struct locks_ask *q,
 		.may_block = true };
 	a->refused = false;
 	a->judged = (struct judged){ .export = NULL };
+	a->file = NULL;
 	memset(&a->answer, 0, sizeof(a->answer));
 }
 
@@ -347,7 +455,7 @@ server_answer(struct locks_thread *t, uint32_t type, const uint8_t *data,
 
 	if (type >= LOCKS_QUESTIONS)
 		return "unknown question";
-	if (!take(&q, data, len))
+	if (!take(&q, data, len) || (q.brief && type == LOCKS_FREE))
 		return "malformed question";
 	prepare(&a, t, &q, data + sizeof(q), type);
 	(void)judge_hold(&t->judge, false);
@@ -355,7 +463,7 @@ server_answer(struct locks_thread *t, uint32_t type, const uint8_t *data,
 	if (!questions[type].judged)
 		a.answer.admitted = is_admitted(&a, type);
 	judge_release(&t->judge);
-	if (t->server->stats != NULL)
+	if (t->server->stats != NULL && a.answer.stat != LOCKS_LATER)
 		atomic_fetch_add_explicit(&t->server->stats
 					       ->answers[type][a.answer.stat],
 		    1, memory_order_relaxed);

@@ -187,6 +187,26 @@ file_leave(struct locks_table *t, struct locks_file *f)
 		end(t, f);
 }
 
+struct locks_file *
+table_pin(struct locks_table *t, const struct fh *fh, struct table_opened *o)
+{
+	struct locks_file *f = file_find(t, fh);
+
+	if (f == NULL)
+		return NULL;
+	*o = f->opened;
+	f->pins++;
+	return f;
+}
+
+void
+table_unpin(struct locks_table *t, struct locks_file *f)
+{
+	f->pins--;
+	if (!f->busy && is_empty(f))
+		end(t, f);
+}
+
 /* State of file_sync(): what the kernel must have from `at` on. */
 struct sync {
 	struct locks_table *t;

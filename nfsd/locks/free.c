@@ -6,6 +6,8 @@
  * and freed as soon as its file is not busy.
  * Runs in: nfsd locks, tests, fuzzers.
  */
+#include <netinet/in.h>
+
 #include <string.h>
 
 #include "nfsd/locks/parts.h"
@@ -173,8 +175,9 @@ doomed_restart(struct locks_table *t, struct table_client *c, int32_t state)
 }
 
 /*
- * A stream proves that its sender is at this address. If it tells another state
- * than before, the client was restarted, and its old locks have no owner.
+ * A stream from a reserved port proves that its sender is the machine at this
+ * address, and no user there. If it tells another state than before, the client
+ * was restarted, and its old locks have no owner.
  */
 static void
 note_state(struct locks_table *t, struct table_client *c,
@@ -185,7 +188,9 @@ note_state(struct locks_table *t, struct table_client *c,
 	if (a->state == 0)
 		return;
 	c->listed.state = a->state;
-	if (a->client.kind == RPC_TCP && known != 0 && a->state != known)
+	if (a->client.kind == RPC_TCP &&
+	    a->client.from.port < IPPORT_RESERVED && known != 0 &&
+	    a->state != known)
 		doomed_restart(t, c, a->state);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Grace: after a restart the clients that held locks get them back before any
  * client gets a new one. Without such clients there is no grace. It ends early
- * when all of them have been heard and none has reclaimed for some seconds.
+ * when all of them have been heard and are silent for some seconds.
  * Runs in: nfsd locks, tests, fuzzers.
  */
 #include <stdlib.h>
@@ -40,7 +40,7 @@ table_grace(struct locks_table *t, unsigned int seconds)
 	if (seconds > LOCKS_GRACE_MAX)
 		seconds = LOCKS_GRACE_MAX;
 	t->grace_until = t->now + (uint64_t)seconds * 1000;
-	t->last_reclaim = t->now;
+	t->last_heard = t->now;
 	t->next_due[0] = sooner(t->next_due[0], t->now + 1);
 }
 
@@ -72,8 +72,10 @@ table_heard(struct locks_table *t, const struct locks_listed *l,
 	struct graced *g;
 
 	TAILQ_FOREACH (g, &t->graced, entry)
-		if (is_of(g, &l->client, name))
+		if (is_of(g, &l->client, name)) {
 			g->heard = true;
+			t->last_heard = t->now; /* its reclaims follow */
+		}
 	t->next_due[0] = sooner(t->next_due[0], t->now + 1);
 }
 
@@ -94,7 +96,7 @@ may_reclaim(struct locks_table *t, const struct table_ask *q)
 			g->reclaimed = true;
 	}
 	if (found)
-		t->last_reclaim = t->now;
+		t->last_heard = t->now;
 	return found;
 }
 
@@ -123,7 +125,7 @@ all_heard(const struct locks_table *t)
 uint64_t
 grace_sweep(struct locks_table *t)
 {
-	uint64_t quiet = t->last_reclaim + TABLE_QUIET_MS;
+	uint64_t quiet = t->last_heard + TABLE_QUIET_MS;
 
 	if (t->grace_until == 0)
 		return 0;

@@ -3,7 +3,7 @@
  * What the processes that serve locks say to each other.
  *
  * The nlm role reads the network and has neither a file nor a lock. Each of its
- * file threads has a channel of its own to the locks role, on which it asks one
+ * threads has a channel of its own to the locks role, on which it asks one
  * question at a time. A second channel, of the two event loops, carries events:
  * waiting locks that were granted, and what clients said to that. Both sides
  * check every length. Sizes are fixed but for the bytes behind a message.
@@ -44,7 +44,8 @@ enum locks_stat {
 	LOCKS_ROFS = 6,
 	LOCKS_STALE = 7,
 	LOCKS_FBIG = 8,
-	LOCKS_FAILED = 9
+	LOCKS_FAILED = 9,
+	LOCKS_LATER /* never on the wire: see locks_ask.brief */
 };
 
 enum locks_question {
@@ -93,6 +94,11 @@ struct locks_ask {
 	bool exclusive, block, reclaim;
 	bool monitored; /* false: NM_LOCK; the client hears of no restart */
 	bool proven; /* LOCKS_FREE: the address has proved to be the sender */
+	/*
+	 * The event loop of nlm asks. The answer must wait for nothing; if it
+	 * would, it is LOCKS_LATER, and a file thread asks again.
+	 */
+	bool brief;
 };
 
 /*

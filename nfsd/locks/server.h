@@ -14,6 +14,7 @@
 #include "nfsd/nfsd.h"
 
 struct broker_client;
+struct broker_open;
 struct outgoing;
 
 #define SERVER_SAVE_MS 10000 /* for the parent to write to its disk */
@@ -29,6 +30,15 @@ struct server_queue {
 	pthread_mutex_t sending; /* never taken with the mutex held */
 	struct outgoing *first, *last;
 };
+
+/* A right to lock that the broker has judged. */
+struct right {
+	uint64_t key; /* of handle, exports, caller and kind; 0: none */
+	struct timespec ctime; /* the right holds until it changes, */
+	uint64_t until_ms; /* or until then */
+};
+
+#define SERVER_RIGHTS 1024 /* a power of two */
 
 struct locks_server {
 	pthread_mutex_t lock;
@@ -49,6 +59,7 @@ struct locks_server {
 	int *closing;
 	size_t nclosing, room;
 	struct server_queue queues[2]; /* to the parent, to nlm */
+	struct right rights[SERVER_RIGHTS];
 	bool begun; /* the parent has named those that may reclaim */
 	uint32_t listed; /* clients of that list still to come */
 	uint32_t grace;
@@ -68,6 +79,8 @@ void server_clear(struct locks_server *);
 /* The mutex. What the table left to do is done after it is given up. */
 void server_lock(struct locks_server *);
 void server_unlock(struct locks_server *);
+/* The same, without waiting: the table left nothing for the parent. */
+void server_unlock_brief(struct locks_server *);
 /* Does for ever what is due for slow files, or for the others. */
 void server_keep(struct locks_server *, bool slow);
 /* The parent has answered the question of this number. */
@@ -79,7 +92,18 @@ void thread_init(struct locks_thread *, struct locks_server *,
 void thread_clear(struct locks_thread *);
 
 /*
- * answer.c. Answers one question of nlm. out has room for LOCKS_ANSWER_MAX.
+ * answer.c, with the mutex. Which right is asked for; does the caller have it, as
+ * the broker judged when the file had this ctime? It was judged, after `before`.
+ */
+uint64_t right_key(const struct locks_server *, const struct broker_open *,
+    const struct cred *, uint32_t generation);
+bool right_has(const struct locks_server *, uint64_t key,
+    const struct timespec *ctime);
+void right_add(struct locks_server *, uint64_t key,
+    const struct timespec *ctime, const struct timespec *before);
+
+/*
+ * Answers one question of nlm. out has room for LOCKS_ANSWER_MAX.
  * Returns NULL, or how nlm broke the rules.
  */
 const char *server_answer(struct locks_thread *, uint32_t type,

@@ -133,7 +133,7 @@ struct locks_file {
 	TAILQ_HEAD(, waiter) waiters; /* first come, first served */
 	TAILQ_HEAD(, share) shares;
 	uint32_t nranges, nwaiters, nshares, nhandles;
-	uint32_t pins; /* calls that wait for it */
+	uint32_t pins; /* calls that wait for it or need it */
 	bool busy;
 	bool doomed; /* something in it is */
 };
@@ -162,7 +162,7 @@ struct locks_table {
 	TAILQ_HEAD(, table_client) idle;
 	TAILQ_HEAD(, graced) graced;
 	uint64_t grace_until; /* 0: no grace */
-	uint64_t last_reclaim;
+	uint64_t last_heard; /* an answer to the notify, or a reclaim */
 	bool doomed[2]; /* some file has doomed members */
 	struct table_host *hosts[CLIENT_BUCKETS];
 	struct table_client *clients[CLIENT_BUCKETS];

@@ -69,3 +69,21 @@ file_enter(struct locks_table *t, struct locks_file *f)
 	if (f->doomed)
 		sweep_file(t, f);
 }
+
+static bool
+is_saved(struct locks_table *t, const struct table_ask *q)
+{
+	const struct table_client *c = client_find(t, &q->ask->client, q->name);
+
+	return c != NULL && (c->saved || !q->ask->monitored);
+}
+
+bool
+table_is_ready(struct locks_table *t, const struct table_ask *q, bool file)
+{
+	const struct locks_file *f = file_find(t, &q->ask->fh);
+
+	if (f != NULL && (f->busy || f->doomed || f->opened.slow))
+		return false;
+	return !file || (f != NULL && t->grace_until == 0 && is_saved(t, q));
+}

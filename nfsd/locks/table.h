@@ -38,9 +38,8 @@
 #define TABLE_ANSWER_MS	  30000 /* for the answer to a call-back */
 #define TABLE_POLL_MS	  50 /* foreign locks; twice as long each time, */
 #define TABLE_POLL_MAX_MS 1000 /* up to this */
-#define TABLE_QUIET_MS	  5000 /* without a reclaim ends grace early */
+#define TABLE_QUIET_MS	  12000 /* ends grace early; Linux repeats after 10 s */
 
-struct holder;
 struct locks_file;
 struct locks_table;
 struct table_client;
@@ -96,6 +95,12 @@ void table_free(struct locks_table *);
 /* The time of the calls that follow: milliseconds, never 0. */
 void table_set_now(struct locks_table *, uint64_t now);
 
+/* sweep.c. Would it wait for nothing? file: it needs a file that is locked. */
+bool table_is_ready(struct locks_table *, const struct table_ask *, bool file);
+/* file.c. The file of a handle, or NULL; it stays until table_unpin(). */
+struct locks_file *table_pin(struct locks_table *, const struct fh *,
+    struct table_opened *o);
+void table_unpin(struct locks_table *, struct locks_file *);
 /* lock.c. */
 enum locks_stat table_lock(struct locks_table *, const struct table_ask *,
     struct table_opened *);

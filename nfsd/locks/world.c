@@ -17,6 +17,7 @@
 #include "nfsd/broker/broker.h"
 #include "nfsd/locks/server.h"
 #include "nfsd/locks/state.h"
+#include "nfsd/roles/proven.h"
 
 #define MANY_RANGES 500 /* a call takes some 3 us, and more beyond */
 
@@ -89,6 +90,20 @@ flush(struct locks_server *s, bool event)
 		free(o);
 	}
 	pthread_mutex_unlock(&q->sending);
+}
+
+/* The keeper closes files that a brief question has left. */
+void
+server_unlock_brief(struct locks_server *s)
+{
+	bool has_some = s->queues[1].first != NULL;
+
+	if (s->nclosing > 0)
+		pthread_cond_signal(&s->due[0]);
+	wake_keepers(s);
+	pthread_mutex_unlock(&s->lock);
+	if (has_some)
+		flush(s, true);
 }
 
 void
@@ -205,10 +220,43 @@ send_later(struct locks_server *s, bool event, uint32_t type, const void *data,
 	q->last = o;
 }
 
+/*
+ * May the client be told? An export may have changed since it asked, or demand TLS
+ * of an address that has not used it for long.
+ */
+static bool
+may_be_told(struct locks_server *s, const struct locks_grant *g)
+{
+	struct served_exports *x = active_use(&s->judge.active);
+	const struct served_export *e =
+	    x == NULL ? NULL : served_listed(x, fh_export_id(&g->fh));
+	enum export_names names =
+	    fh_is_utf16(&g->fh) ? NAMES_UTF16LE : NAMES_BYTES;
+	struct peer_identity id;
+	bool may;
+
+	may = e != NULL &&
+	    proven_client(s->proven, e->conf, &g->client.from, names,
+		clock_ms(), &id) != NULL;
+	active_done(x);
+	return may;
+}
+
+/* A grant that is not told is freed, as one that the client does not confirm. */
 static void
 on_grant(void *arg, const void *message, size_t len)
 {
-	send_later(arg, true, LOCKS_GRANT, message, len);
+	struct locks_server *s = arg;
+	char text[ADDR_STRLEN];
+	struct locks_grant g;
+
+	memcpy(&g, message, sizeof(g));
+	if (s->proven == NULL || may_be_told(s, &g))
+		send_later(s, true, LOCKS_GRANT, message, len);
+	else if (log_permit("locks call-back", addr_hash(&g.client.from)))
+		log_info("locks: %s is not called back: its export does not "
+			 "admit it, or not without TLS in the last 10 minutes",
+		    addr_print(&g.client.from, text));
 }
 
 static void
@@ -305,9 +353,10 @@ server_keep(struct locks_server *s, bool slow)
 	for (;;) {
 		now = clock_ms() + 1;
 		next = table_next(s->table, slow);
-		if (next != 0 && next <= now) {
+		if ((next != 0 && next <= now) || s->nclosing > 0) {
 			refresh(s);
-			table_tick(s->table, slow);
+			if (next != 0 && next <= now)
+				table_tick(s->table, slow);
 			server_unlock(s);
 			server_lock(s);
 			continue;

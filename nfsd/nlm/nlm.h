@@ -110,8 +110,8 @@ struct nlm {
 	bool nolocks; /* every lock is refused */
 	int32_t state; /* NSM state of this server; 0: not known yet */
 	/*
-	 * Asks the locks role, on a file thread, and waits for the answer.
-	 * owner has room for LOCKS_TEXT_MAX bytes. False: there is none.
+	 * Asks the locks role and waits for the answer: brief questions in the
+	 * event loop, others on a file thread. False: there is none.
 	 */
 	bool (*ask)(void *arg, unsigned int thread, const struct nlm_question *,
 	    struct locks_answer *, uint8_t *owner);

@@ -64,7 +64,7 @@ struct nlm_role {
 	bool has_setup;
 	struct event_base *base;
 	struct nlm nlm;
-	struct ipc_client locks[LOCKS_THREADS + 1]; /* by file thread; from 1 */
+	struct ipc_client locks[LOCKS_THREADS]; /* by thread */
 	int events; /* channel of events; -1: none */
 	struct event *on_events, *on_parent, *on_drain;
 	struct listen_set sockets;
@@ -106,15 +106,15 @@ ask_once(struct nlm_role *r, unsigned int thread, const struct nlm_question *q,
 		fatalx("locks: answer too short");
 	memcpy(answer, reply, sizeof(*answer));
 	if (answer->owner_len != (size_t)got - sizeof(*answer) ||
-	    answer->stat > LOCKS_FAILED)
+	    answer->stat > (q->ask.brief ? LOCKS_LATER : LOCKS_FAILED))
 		fatalx("locks: malformed answer");
 	memcpy(owner, reply + sizeof(*answer), answer->owner_len);
 	return true;
 }
 
 /*
- * A locks role that has ended is waited for. The question is then asked again:
- * its answer may be lost, but so is the table.
+ * A locks role that has ended is waited for, but not in the event loop. The
+ * question is then asked again: its answer may be lost, but so is the table.
  */
 static bool
 ask(void *arg, unsigned int thread, const struct nlm_question *q,
@@ -123,7 +123,7 @@ ask(void *arg, unsigned int thread, const struct nlm_question *q,
 	struct nlm_role *r = arg;
 
 	return ask_once(r, thread, q, answer, owner) ||
-	    (ipc_client_wait(&r->locks[thread], LOCKS_MS) &&
+	    (!q->ask.brief && ipc_client_wait(&r->locks[thread], LOCKS_MS) &&
 		ask_once(r, thread, q, answer, owner));
 }
 
@@ -316,7 +316,7 @@ on_channels(void *arg, struct ipc_message *m)
 	unsigned int i;
 
 	for (i = 0; i < LOCKS_THREADS; i++) {
-		ipc_client_replace(&r->locks[i + 1], m->fds[i]);
+		ipc_client_replace(&r->locks[i], m->fds[i]);
 		m->fds[i] = -1;
 	}
 	close_events(r);
@@ -505,7 +505,8 @@ start_serving(struct nlm_role *r)
 
 	r->server = rpc_server_new(programs, nitems(programs), &hooks);
 	rpc_server_set_cache(r->server, reply_cache_new(REPLIES, NULL, NULL));
-	r->pool = rpc_pool_new(r->base, LOCKS_THREADS, QUEUE_MAX, NULL, NULL);
+	r->pool =
+	    rpc_pool_new(r->base, LOCKS_THREADS - 1, QUEUE_MAX, NULL, NULL);
 	rpc_server_set_pool(r->server, r->pool);
 	if (limits->connections_max > files / 2)
 		limits->connections_max = (unsigned int)files / 2;

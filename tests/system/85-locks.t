@@ -10,10 +10,12 @@ private "$@"
 need python3 python3
 host_add one 10.7.1.1/24 10.7.1.2/24
 host_add two 10.7.2.1/24 10.7.2.2/24
+ip address add 10.7.1.9/24 dev one # no route prefers it
 mkdir -m 1777 "$T/x" "$T/ro" "$T/free"
 for f in "$T/x/file" "$T/ro/file" "$T/free/file"; do echo content >"$f" && chmod 666 "$f"; done
 install -m 600 -o alice /dev/null "$T/x/secret"
 install -m 600 -o alice /dev/null "$T/free/secret"
+install -m 666 /dev/null "$T/x/shared"
 flags=(-p 2049 -o grace=60)
 tern_start "$T/x 10.7.0.0/16(rw)
 $T/ro 10.7.0.0/16(ro)
@@ -121,6 +123,12 @@ secret=$(handle x secret)
 unlike "$(by one lock "$secret" uid=1002)" GRANTED 'a stranger cannot lock a closed file'
 is "$(by one lock "$secret" uid=1001 svid=2)" GRANTED 'its owner can'
 is "$(by one unlock "$secret" uid=1001 svid=2)" GRANTED 'and unlock it'
+shared=$(handle x shared)
+for i in 0 2 4; do by one lock "$shared" uid=1002 svid=2 offset=$i length=1; done >"$T/shared.out"
+is "$(sort -u "$T/shared.out")" GRANTED 'a file that is open to all can be locked again and again'
+chmod 600 "$T/x/shared"
+is "$(by one lock "$shared" uid=1002 svid=2 offset=6 length=1)" NOLOCKS 'a right that was taken away counts at once'
+is "$(by one unlock "$shared" uid=1002 svid=2)" GRANTED 'what was locked before can be unlocked'
 is "$(by one lock "$(handle free secret)" uid=1002 svid=5)" GRANTED 'with no_auth_nlm any caller can'
 is "$(by one unlock "$(handle free secret)" svid=5)" GRANTED 'unlocked'
 ro=$(handle ro file)
@@ -159,9 +167,12 @@ check 'nfsd is restarted' again
 reclaimed 'restart'
 check 'nfsd is killed' again KILL
 reclaimed 'nfsd is killed'
+is "$(on_host one "$top/tests/system/lock_call.py" 10.7.1.9 lock "$fh" offset=50 length=1 name=second 2>&1 | tail -n 1)" GRANTED \
+	'a client that mounted another address locks'
 flags=(-p 2049 -o grace=5)
 check 'nfsd is killed again' again KILL
-check 'the client is told' wait_for 20 heard one '^notify '
+check 'the client is told' wait_for 20 heard one '^notify [^ ]+ [0-9]+ from 10\.7\.1\.1$'
+check 'and the other from the address that it mounted' wait_for 20 heard one '^notify 10\.7\.1\.9 [0-9]+ from 10\.7\.1\.9$'
 check 'if it does not reclaim, others are served after grace' wait_for 30 answers GRANTED by two lock "$fh" length=10
 is "$(by one lock "$fh" length=10 state=5 reclaim=1)" GRACE 'then it is too late'
 is "$(by two unlock "$fh")" GRANTED 'the other unlocks'

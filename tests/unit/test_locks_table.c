@@ -528,6 +528,10 @@ new_states(void)
 	ask.svid = 2;
 	ok(lock(1, 1) == LOCKS_GRANTED && seen(LOCKS_COUNT_LOCKS) == 1,
 	    "a LOCK by TCP with another state tells of a restart");
+	ask.client.from.port = 1024;
+	ask.state = 7;
+	ok(lock(4, 1) == LOCKS_GRANTED && seen(LOCKS_COUNT_LOCKS) == 2,
+	    "from a port of a user it does not");
 	fresh();
 	as(1, "host", RPC_UDP);
 	ask.state = 3;
@@ -535,7 +539,7 @@ new_states(void)
 	ask.state = 5;
 	ask.svid = 2;
 	ok(lock(1, 1) == LOCKS_GRANTED && seen(LOCKS_COUNT_LOCKS) == 2,
-	    "by UDP, where it may be forged, it does not");
+	    "nor by UDP, where it may be forged");
 	ok(free_client(5, true) == LOCKS_GRANTED &&
 		seen(LOCKS_COUNT_LOCKS) == 1,
 	    "the notify then frees what is older");
@@ -611,10 +615,12 @@ grace(void)
 	as_host(2);
 	l.client = ask.client;
 	table_heard(t, &l, name);
-	advance(1000);
+	advance(TABLE_QUIET_MS - 1000);
 	as_host(1);
+	ok(lock(9, 1) == LOCKS_GRACE, "it was heard: it has time to reclaim");
+	advance(1000);
 	ok(lock(9, 1) == LOCKS_GRANTED && world.gone == 1,
-	    "it was heard and reclaims nothing: grace ends early");
+	    "it reclaims nothing: grace ends early");
 	ask.reclaim = true;
 	ok(lock(11, 1) == LOCKS_GRACE, "a reclaim after grace");
 	fresh();

@@ -18,6 +18,7 @@
 set -u
 umask 022
 export LC_ALL=C.UTF-8
+export HOME="${HOME:-/}" # without one Python reads /etc/passwd, which tests replace
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 O=${O:-$top}
 case $O in /*) ;; *) O=$(cd "$top" && cd "$O" && pwd) ;; esac

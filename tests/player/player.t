@@ -16,7 +16,7 @@ load=$(built bench)/load
 play() { # DESCRIPTION ARGUMENTS...
 	local what=$1
 	shift
-	if "$player" "$@" >"$T/out"; then
+	if "$player" -l "$(patient 20)" "$@" >"$T/out"; then
 		ok 0 "$what: $(grep -c '^ok' "$T/out") checks"
 	else
 		ok 1 "$what"

@@ -110,7 +110,8 @@ fill(struct place *p)
 	unsigned int i;
 
 	for (i = 0;; i++) {
-		p->file = (uint16_t)(p->host << 10 | p->client << 3 | i / 8192);
+		p->file =
+		    (uint16_t)(p->host << 10 | p->client << 3 | (int)i / 8192);
 		if (lock(p, 2 * i) != LOCKS_GRANTED)
 			return i;
 	}

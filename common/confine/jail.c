@@ -26,6 +26,7 @@ struct jail_entry {
 	char *path;
 	bool read_only;
 	uint64_t mount;
+	enum fh_naming handles;
 	char *home; /* of the mount it was last served from; NULL: none */
 	char *real; /* NULL: never looked at */
 	struct fh_root root; /* fd -1: it is not in the jail */
@@ -77,10 +78,27 @@ is_wrong(int error)
 	    error == EACCES || error == ENAMETOOLONG;
 }
 
+/* What a filesystem lacks whose files cannot be named as handles= says. */
+static const char *const lacks[FH_NAMINGS] = {
+	[FH_BY_HANDLE] =
+	    "its filesystem has no kernel handles that last, or this "
+	    "process may not open them",
+	[FH_BY_GFID] =
+	    "it is not the top of a GlusterFS volume that is mounted "
+	    "with aux-gfid-mount",
+	[FH_BY_INODE] = "its inode numbers do not last"
+};
+
 static void
-log_absent(const char *path, int error)
+log_absent(const struct jail_export *x, int error)
 {
-	if (error == ELOOP)
+	const char *path = x->path;
+
+	if (error == EOPNOTSUPP && lacks[x->handles] != NULL)
+		log_warnx("export %s: not served: handles=%s, but %s; clients "
+			  "wait until it is mounted anew",
+		    path, fh_naming_names[x->handles], lacks[x->handles]);
+	else if (error == ELOOP)
 		log_warnx("export %s: not served: a user's symbolic link in it "
 			  "leads to another user's directory (export that "
 			  "directory)",
@@ -186,7 +204,7 @@ static bool
 same(const struct jail_entry *e, const struct jail_export *x)
 {
 	return e != NULL && e->read_only == x->read_only &&
-	    e->mount == x->mount;
+	    e->mount == x->mount && e->handles == x->handles;
 }
 
 /* The difference between the jail and a new list. */
@@ -276,11 +294,15 @@ find_removed(const struct jail *jail, struct jail_change *c)
 	}
 }
 
-/* An empty mount point is not sick: the kernel tells when it is filled. */
+/*
+ * An empty mount point is not sick, nor is a filesystem that cannot do what
+ * handles= says: the kernel tells when something else is mounted.
+ */
 static bool
 is_sick(const struct jail_entry *e)
 {
-	return e->error != 0 && e->error != ENODEV && !is_wrong(e->error);
+	return e->error != 0 && e->error != ENODEV && e->error != EOPNOTSUPP &&
+	    !is_wrong(e->error);
 }
 
 /* Is it not known yet what is at the path? */
@@ -359,7 +381,7 @@ log_answers(const struct jail *jail, const struct jail_change *c,
 		if (c->answers[i].error != 0 &&
 		    (look == JAIL_ALL || is_there(old) ||
 			(old != NULL && old->late)))
-			log_absent(c->list[i].path, c->answers[i].error);
+			log_absent(&c->list[i], c->answers[i].error);
 		else if (!c->answers[i].answered && (old == NULL || !old->late))
 			log_warnx("export %s: its filesystem does not answer; "
 				  "clients wait until it does",
@@ -384,6 +406,7 @@ fill_entry(struct jail_entry *e, const struct jail_change *c, size_t i,
 	*e = (struct jail_entry){ .path = must(strdup(x->path)),
 		.read_only = x->read_only,
 		.mount = x->mount,
+		.handles = x->handles,
 		.root = { .fd = -1 },
 		.unmounted = x->unmounted,
 		.error = a->error,
@@ -448,7 +471,7 @@ carry_out(struct jail *jail, struct jail_change *c)
 	for (i = 0; i < c->n; i++) {
 		if (c->trees[i] == -1 || c->answers[i].error == 0)
 			continue;
-		log_absent(c->list[i].path, c->answers[i].error);
+		log_absent(&c->list[i], c->answers[i].error);
 		close_fd(&c->answers[i].root.fd);
 	}
 	return 0;

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "handle/fstype.h"
+
 #define JAIL_EXPORTS_MAX 1280
 
 struct fh_root;
@@ -32,6 +34,7 @@ struct jail_export {
 	uint64_t mount; /* its mount; if it changes, the export is remounted */
 	const char *home; /* where that is mounted; borrowed; NULL: not known */
 	bool mountpoint; /* only if a filesystem is mounted right there */
+	enum fh_naming handles; /* how they must name files; FH_BY_ANY: any */
 	bool unmounted; /* not to be in the jail until its home is back */
 };
 

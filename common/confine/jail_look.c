@@ -17,11 +17,13 @@
 
 #include "confine/jail_build.h"
 #include "confine/jail_mount.h"
+#include "confine/mountinfo.h"
 
 #define STACK (256 * 1024) /* a few paths lie on it */
 
 struct looker {
 	const struct jail_plan *plan;
+	const struct mountinfo *mounts;
 	size_t which;
 	pthread_t thread;
 	bool started;
@@ -51,10 +53,12 @@ name_it(int fd, char real[PATH_MAX])
 
 /*
  * Opens the directory, its clone, and the root of that; without mounts, only
- * the first. Returns 0, or -1 with errno.
+ * the first. The clone is not among the mounts, so its type is that of the
+ * directory. Returns 0, or -1 with errno.
  */
 static int
-open_it(const struct looker *l, struct jail_found *found, int fds[2])
+open_it(const struct looker *l, struct jail_found *found, int fds[2],
+    const char **type)
 {
 	const struct jail_plan *plan = l->plan;
 	const struct jail_export *e = &plan->list[l->which];
@@ -65,6 +69,7 @@ open_it(const struct looker *l, struct jail_found *found, int fds[2])
 	errno = ENODEV;
 	if (!e->mountpoint || is_mount_root(at)) {
 		name_it(at, found->real);
+		*type = mountinfo_type(l->mounts, fh_fs_mount(at));
 		if (plan->mount_space != -1)
 			fds[1] = jail_mount_clone(at, e->read_only);
 		if (plan->mount_space == -1 || fds[1] != -1)
@@ -80,14 +85,15 @@ look_at(void *arg)
 	const struct looker *l = arg;
 	const struct jail_plan *plan = l->plan;
 	struct jail_found *found = calloc(1, sizeof(*found));
-	bool kernel = plan->mount_space != -1 && !plan->user;
+	struct fh_ask ask = { .kernel = plan->mount_space != -1 && !plan->user,
+		.wish = plan->list[l->which].handles };
 	int fds[2] = { -1, -1 };
 
 	if (found == NULL)
 		jail_fail(plan);
 	found->word.which = (uint32_t)l->which;
-	if (open_it(l, found, fds) == 0 &&
-	    fh_fs_look(&found->root, fds[0], kernel) == 0)
+	if (open_it(l, found, fds, &ask.type) == 0 &&
+	    fh_fs_look(&found->root, fds[0], &ask) == 0)
 		jail_say(plan, JAIL_SAY_FOUND, &found->word, sizeof(*found),
 		    fds, fds[1] != -1 ? 2 : 1);
 	else {
@@ -122,6 +128,7 @@ jail_look(const struct jail_plan *plan)
 {
 	struct looker *list = calloc(plan->n + 1, sizeof(*list));
 	struct jail_word done = { 0, 0 };
+	struct mountinfo mounts;
 	size_t i;
 
 	if (list == NULL)
@@ -131,10 +138,12 @@ jail_look(const struct jail_plan *plan)
 	    (setns(plan->user_space, CLONE_NEWUSER) == -1 ||
 		jail_mount_unshare() == -1))
 		jail_fail(plan);
+	mountinfo_read(&mounts);
 	for (i = 0; i < plan->n; i++) {
 		if (!plan->wanted[i])
 			continue;
 		list[i].plan = plan;
+		list[i].mounts = &mounts;
 		list[i].which = i;
 		start_look(&list[i]);
 	}

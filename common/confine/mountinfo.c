@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Reads /proc/self/mountinfo (proc(5)).
- * Runs in: mountd parent, nfsd parent, mountd -n, nfsd -n.
+ * Runs in: mountd parent, nfsd parent, their short-lived children, mountd -n,
+ * nfsd -n.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,17 @@ mountinfo_find(const struct mountinfo *info, const char *path)
 	while (steps-- > 0 && (next = next_mount(info, at, path)) != NULL)
 		at = next;
 	return at;
+}
+
+const char *
+mountinfo_type(const struct mountinfo *info, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < info->n; i++)
+		if ((uint64_t)(unsigned int)info->list[i].id == id)
+			return info->list[i].type;
+	return NULL;
 }
 
 bool

@@ -2,7 +2,8 @@
 /*
  * The kernel's list of mounts, as this process sees them. Reading it asks no
  * filesystem, so a dead one cannot block.
- * Runs in: mountd parent, nfsd parent, mountd -n, nfsd -n.
+ * Runs in: mountd parent, nfsd parent, their short-lived children, mountd -n,
+ * nfsd -n.
  */
 #ifndef CONFINE_MOUNTINFO_H
 #define CONFINE_MOUNTINFO_H
@@ -14,7 +15,7 @@
 struct mountinfo_line {
 	int id, parent;
 	char device[24]; /* "8:1" */
-	char type[32]; /* "ext4" */
+	char type[32]; /* "ext4", "fuse.ceph-fuse" */
 	char *root; /* the part of the filesystem that is mounted */
 	char *path; /* where */
 	uint64_t sum; /* differs for another mount */
@@ -31,6 +32,8 @@ void mountinfo_clear(struct mountinfo *);
 /* The mount that an absolute path without links lies on, or NULL. */
 const struct mountinfo_line *mountinfo_find(const struct mountinfo *,
     const char *path);
+/* The type of the mount with this id, such as "fuse.ceph-fuse", or NULL. */
+const char *mountinfo_type(const struct mountinfo *, uint64_t id);
 /*
  * Does the kernel itself make up the files of this filesystem? Such a filesystem
  * is never served: proc, sysfs, cgroup, devtmpfs, devpts and their like.

@@ -248,7 +248,9 @@ jail_item(struct jail_export *out, const struct export *e,
 	const struct export_options *o;
 	size_t i;
 
-	*out = (struct jail_export){ .path = e->path, .read_only = true };
+	*out = (struct jail_export){
+		.path = e->path, .read_only = true, .handles = e->handles
+	};
 	/* A bind mount, or a symbolic link, may lead there by now. */
 	out->unmounted = forbid_path(&conf->forbid, info, real, why);
 	if (m != NULL) {

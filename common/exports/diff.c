@@ -29,7 +29,8 @@ same_export(const struct export *a, const struct export *b)
 	const struct export_client *x, *y;
 	size_t i;
 
-	if (a->id != b->id || a->nclients != b->nclients)
+	if (a->id != b->id || a->handles != b->handles ||
+	    a->nclients != b->nclients)
 		return false;
 	for (i = 0; i < a->nclients; i++) {
 		x = &a->clients[i];

@@ -14,6 +14,7 @@
 
 #include "base/addr.h"
 #include "exports/idmap.h"
+#include "handle/fstype.h"
 #include "rpc/identity.h"
 
 #define EXPORTS_PATH_MAX    1024 /* MNTPATHLEN */
@@ -84,6 +85,7 @@ struct export
 	uint16_t id; /* from fsid= or a hash of the path; never 0 */
 	bool has_fsid;
 	uint32_t fsid;
+	enum fh_naming handles; /* how they name files; FH_BY_ANY: not said */
 	const struct exports_source *source;
 	int line; /* first line that names it */
 	/* Most specific first; the first match decides. */

@@ -48,6 +48,8 @@ static void option_alias(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_fsid(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
+static void option_handles(struct exports_parser *, struct exports_draft *,
+    const char *, struct exports_at);
 static void option_map_gids(struct exports_parser *, struct exports_draft *,
     const char *, struct exports_at);
 static void option_map_uids(struct exports_parser *, struct exports_draft *,
@@ -87,6 +89,7 @@ static const struct option options[] = {
 	{ "fileid32",         FLAG,       6,  AT(fileid32), true, 0, 0, NULL },
 	{ "fold",             FLAG,       7,  AT(fold), true, 0, 0, NULL },
 	{ "fsid",             SPECIAL,    8,  0, false, 0, 0, option_fsid },
+	{ "handles",          SPECIAL,    24, 0, false, 0, 0, option_handles },
 	{ "hide",             FLAG,       9,  AT(nohide), false, 0, 0, NULL },
 	{ "insecure",         FLAG,       10, AT(insecure), true, 0, 0, NULL },
 	{ "insecure_locks",   FLAG,       23, AT(no_auth_nlm), true, 0, 0, NULL },
@@ -276,6 +279,27 @@ option_fsid(struct exports_parser *p, struct exports_draft *d,
 	}
 	d->fsid = n;
 	d->has_fsid = true;
+}
+
+static void
+option_handles(struct exports_parser *p, struct exports_draft *d,
+    const char *value, struct exports_at at)
+{
+	static const enum fh_naming all[] = { FH_BY_ANY, FH_BY_HANDLE,
+		FH_BY_INODE, FH_BY_GFID };
+	size_t i;
+
+	for (i = 0; i < nitems(all); i++) {
+		if (strcmp(value, fh_naming_names[all[i]]) != 0)
+			continue;
+		d->handles = all[i];
+		d->has_handles = true;
+		return;
+	}
+	exports_error(p, at,
+	    "handles \"%s\" is neither \"auto\", \"kernel\", \"inode\" nor "
+	    "\"gfid\"",
+	    value);
 }
 
 static void

@@ -461,6 +461,19 @@ set_fsid(struct parse *s, struct export *e, const struct exports_draft *d,
 	e->fsid = d->fsid;
 }
 
+static void
+set_handles(struct parse *s, struct export *e, const struct exports_draft *d,
+    const struct word *w)
+{
+	if (!d->has_handles)
+		return;
+	if (e->handles != FH_BY_ANY && e->handles != d->handles)
+		exports_error(&s->p, w->at,
+		    "\"%s\" has handles=%s already: an export has one kind",
+		    e->path, fh_naming_names[e->handles]);
+	e->handles = d->handles;
+}
+
 /*
  * Reads host(options). e NULL: the path was bad, and the rest is only checked.
  * Returns false if there is no memory.
@@ -497,6 +510,7 @@ parse_client(struct parse *s, struct export *e,
 	if (fits && exports_host(&s->p, &h, w.text, w.at) && e != NULL) {
 		check_draft(s, &h, &d, &w);
 		set_fsid(s, e, &d, &w);
+		set_handles(s, e, &d, &w);
 		add_clients(s, e, &w, &h, &d);
 	}
 	exports_draft_clear(&d);

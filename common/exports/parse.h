@@ -40,6 +40,8 @@ struct exports_draft {
 	size_t naliases;
 	bool has_fsid;
 	uint32_t fsid;
+	bool has_handles;
+	enum fh_naming handles;
 	/* The last option of each group in this list, for warnings. */
 	const char *spoke[EXPORTS_OPTIONS_MAX];
 };

@@ -36,13 +36,18 @@ struct fh {
 	uint8_t bytes[FH_SIZE];
 };
 
+/* FH_KERNEL: a file is opened by it as it is. Others are found by their last
+ * place. */
 enum fh_kind { FH_KERNEL = 1, FH_INODE = 2, FH_PLAYER = 3 };
+/* The type of a gfid of GlusterFS. No filesystem of the kernel uses it. */
+#define FH_TYPE_GFID 0xfd
 
 /* What a handle says, without the tags. */
 struct fh_plain {
 	enum fh_kind kind;
 	bool utf16; /* names below are UTF-16LE */
-	uint8_t type; /* FH_KERNEL: the kernel's handle_type (fits a byte) */
+	uint8_t
+	    type; /* FH_KERNEL: its handle_type (fits a byte), FH_TYPE_GFID */
 	uint8_t len; /* bytes used in inner */
 	uint16_t export_id;
 	uint8_t inner[FH_INNER_MAX];
@@ -55,9 +60,10 @@ struct fh_subkey {
 struct fh_keys {
 	struct fh_subkey worker; /* the only one that an nfsd worker gets */
 	struct fh_subkey broker;
+	uint32_t print; /* tells whether two machines have one key */
 };
 
-/* Derives both keys from the key file's content. */
+/* Derives all of them from the key file's content. */
 void fh_keys_derive(struct fh_keys *, const uint8_t key[FH_KEY_SIZE]);
 /*
  * Derives a key for another purpose. It is the same wherever the key file is the
@@ -84,7 +90,7 @@ enum fh_kind fh_kind(const struct fh *);
  * length? False also for a handle of another length, which is all zero.
  */
 bool fh_is_formed(const struct fh *);
-/* Does it hold the kernel's handle? Others are found by their last place. */
+/* Does it hold the kernel's handle, or a gfid? */
 bool fh_is_kernel(const struct fh *);
 /* Are names below it UTF-16LE? Also of an unverified handle. */
 bool fh_is_utf16(const struct fh *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Identifies files for handles: by the kernel's handle, by inode number, or by
- * name. Only this file and the broker encode or decode the kernel's handles.
+ * Identifies files for handles: by the kernel's handle, by gfid, by inode number,
+ * or by name. Only this file and the broker encode or decode the kernel's handles.
  * Runs in: mountd parent, nfsd broker; nfsd worker (identities only).
  */
 #include <sys/stat.h>
@@ -16,6 +16,7 @@
 #include <sodium.h>
 
 #include "base/hash.h"
+#include "base/util.h"
 #include "handle/fhandle_fs.h"
 #include "handle/fstype.h"
 
@@ -49,8 +50,11 @@ handle_bytes(const struct kernel_handle *h)
 	return (const uint8_t *)h + offsetof(struct file_handle, f_handle);
 }
 
-/* Do the kernel's handles fit, last, and open with the present rights? */
-static bool
+/*
+ * Do the kernel's handles fit, last, and open with the present rights? Returns 1,
+ * 0, or -1 with errno: it cannot be told now.
+ */
+static int
 handles_serve(int root, const struct fstype *type)
 {
 	struct kernel_handle h;
@@ -58,14 +62,18 @@ handles_serve(int root, const struct fstype *type)
 	int dir, fd, mount; /* O_PATH is not enough to open by handle */
 
 	if (type->lasting_type == FSTYPE_NEVER)
-		return false;
+		return 0;
 	len = encode(root, "", 0, &h, &mount);
 	if (len == 0 || len > FH_INNER_MAX || len % 4 != 0 ||
 	    h.head.handle_type < type->lasting_type ||
 	    h.head.handle_type > UINT8_MAX)
-		return false;
+		return 0;
 	dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = open_by_handle_at(dir, &h.head, O_PATH | O_CLOEXEC);
+	if (fd == -1 && fstype_is_sick(errno)) {
+		close_keep_errno(dir);
+		return -1;
+	}
 	if (dir != -1)
 		close(dir);
 	if (fd != -1)
@@ -73,19 +81,44 @@ handles_serve(int root, const struct fstype *type)
 	return fd != -1;
 }
 
+/* Can handles name the files in this way? Returns 1, 0, or -1 with errno. */
+static int
+naming_serves(enum fh_naming naming, int root, const struct fstype *type,
+    bool kernel)
+{
+	if (naming == FH_BY_HANDLE)
+		return kernel ? handles_serve(root, type) : 0;
+	if (naming == FH_BY_GFID)
+		return kernel && type->naming == FH_BY_GFID ?
+		    gfid_serves(root) :
+		    0;
+	return (naming == FH_BY_NAME) == (type->naming == FH_BY_NAME);
+}
+
 int
-fh_fs_probe(struct fh_fs *fs, int root, bool kernel)
+fh_fs_probe(struct fh_fs *fs, int root, const struct fh_ask *ask)
 {
 	const struct fstype *type;
+	enum fh_naming naming;
 	struct statfs sf;
+	int serves;
 
 	if (fstatfs(root, &sf) == -1)
 		return -1;
 	fs->magic = (uint32_t)sf.f_type;
-	type = fstype_find(fs->magic);
-	fs->naming =
-	    kernel && handles_serve(root, type) ? FH_BY_HANDLE : type->naming;
-	return 0;
+	type = fstype_named(fs->magic, ask->type);
+	for (naming = FH_BY_HANDLE; naming < FH_NAMINGS; naming++) {
+		if (ask->wish != FH_BY_ANY && ask->wish != naming)
+			continue;
+		serves = naming_serves(naming, root, type, ask->kernel);
+		if (serves == -1)
+			return -1;
+		fs->naming = naming;
+		if (serves == 1)
+			return 0;
+	}
+	errno = EOPNOTSUPP;
+	return -1;
 }
 
 uint64_t
@@ -113,7 +146,7 @@ fh_fs_root(const struct fh_fs *fs, int root, uint16_t export_id, bool utf16,
 }
 
 int
-fh_fs_look(struct fh_root *r, int root, bool kernel)
+fh_fs_look(struct fh_root *r, int root, const struct fh_ask *ask)
 {
 	struct statx sx;
 	struct stat st;
@@ -126,7 +159,7 @@ fh_fs_look(struct fh_root *r, int root, bool kernel)
 		errno = ENOTDIR;
 		return -1;
 	}
-	if (fh_fs_probe(&r->fs, root, kernel) == -1 ||
+	if (fh_fs_probe(&r->fs, root, ask) == -1 ||
 	    fh_fs_root(&r->fs, root, 0, false, &r->plain[0]) == -1 ||
 	    fh_fs_root(&r->fs, root, 0, true, &r->plain[1]) == -1)
 		return -1;
@@ -180,6 +213,7 @@ int
 fh_fs_plain(const struct fh_fs *fs, int fd, uint16_t export_id, bool utf16,
     uint64_t mount_id, struct fh_plain *plain)
 {
+	struct gfid gfid;
 	struct fh_id id;
 
 	if (fs->naming == FH_BY_HANDLE && !utf16)
@@ -192,10 +226,39 @@ fh_fs_plain(const struct fh_fs *fs, int fd, uint16_t export_id, bool utf16,
 		errno = EXDEV;
 		return -1;
 	}
+	if (fs->naming == FH_BY_GFID && !utf16) {
+		if (gfid_read_path(fd, &gfid) == -1)
+			return -1;
+		fh_fs_from_gfid(&gfid, export_id, plain);
+		return 0;
+	}
 	if (fh_fs_id(fs, fd, "", &id) == -1)
 		return -1;
 	fh_fs_from_id(&id, export_id, utf16, plain);
 	return 0;
+}
+
+void
+fh_fs_from_gfid(const struct gfid *gfid, uint16_t export_id,
+    struct fh_plain *plain)
+{
+	struct fh_plain p = { .kind = FH_KERNEL,
+		.type = FH_TYPE_GFID,
+		.len = GFID_SIZE,
+		.export_id = export_id };
+
+	memcpy(p.inner, gfid->bytes, GFID_SIZE);
+	*plain = p;
+}
+
+bool
+fh_fs_gfid(const struct fh_plain *plain, struct gfid *gfid)
+{
+	if (plain->kind != FH_KERNEL || plain->type != FH_TYPE_GFID ||
+	    plain->len != GFID_SIZE)
+		return false;
+	memcpy(gfid->bytes, plain->inner, GFID_SIZE);
+	return true;
 }
 
 /* Returns a hash of what distinguishes two files with one inode number. */

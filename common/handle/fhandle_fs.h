@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From a descriptor to the content of its handle. The filesystem of an export
- * and the rights of the process decide how handles identify its files. Both are
- * the same after a restart, so mountd and nfsd always agree:
+ * From a descriptor to the content of its handle. The filesystem of an export,
+ * the rights of the process and the option handles= decide how handles identify
+ * its files. They are the same after a restart, so mountd and nfsd always agree:
  *
  *   FH_BY_HANDLE  the kernel's handle, if it lasts, fits and can be opened
+ *   FH_BY_GFID    the gfid of GlusterFS, if it can be opened (gfid.h)
  *   FH_BY_INODE   inode number and a hash that detects its reuse
  *   FH_BY_NAME    hash of the names from the root, if inode numbers do not last
  *                 (FAT); a rename makes such a handle stale
@@ -19,10 +20,18 @@
 
 #include "handle/fhandle.h"
 #include "handle/fstype.h"
+#include "handle/gfid.h"
 
 struct fh_fs {
 	enum fh_naming naming;
 	uint32_t magic; /* statfs(2) f_type */
+};
+
+/* What is to be found out about a root, and what is known. */
+struct fh_ask {
+	bool kernel; /* handles that lead anywhere on the mount may be used */
+	enum fh_naming wish; /* only this naming; FH_BY_ANY: what serves best */
+	const char *type; /* of mountinfo; NULL: not known */
 };
 
 /* A file's identity without the kernel's handle. */
@@ -46,19 +55,19 @@ struct fh_root {
 
 /*
  * Fills in everything but the export id of the handles. The descriptor is not
- * O_PATH, if its filesystem permits. kernel: the kernel's handles may be used.
- * Returns 0, or -1 with errno.
+ * O_PATH, if its filesystem permits. Returns 0, or -1 with errno; EOPNOTSUPP:
+ * the wish cannot be fulfilled.
  */
-int fh_fs_look(struct fh_root *, int root, bool kernel);
+int fh_fs_look(struct fh_root *, int root, const struct fh_ask *);
 /* The content of the root's handle; utf16: for a player. */
 struct fh_plain fh_fs_plain_root(const struct fh_root *, uint16_t export_id,
     bool utf16);
 /*
- * Fills in the filesystem of an export's root. kernel: the kernel's handles may
- * be used. Without a mount of the export's own they may not: the kernel would
- * open directories outside. Returns 0, or -1 with errno.
+ * Fills in the filesystem of an export's root. Without a mount of the export's
+ * own the kernel's handles may not be used: the kernel would open directories
+ * outside. Returns 0, or -1 with errno.
  */
-int fh_fs_probe(struct fh_fs *, int root, bool kernel);
+int fh_fs_probe(struct fh_fs *, int root, const struct fh_ask *);
 /*
  * Makes the content of the root's handle; utf16: for a player. Returns 0 or -1.
  */
@@ -71,6 +80,11 @@ int fh_fs_root(const struct fh_fs *, int root, uint16_t export_id, bool utf16,
  */
 int fh_fs_plain(const struct fh_fs *, int fd, uint16_t export_id, bool utf16,
     uint64_t mount_id, struct fh_plain *);
+/* Makes the content of a handle from a gfid. */
+void fh_fs_from_gfid(const struct gfid *, uint16_t export_id,
+    struct fh_plain *);
+/* The gfid in a handle. False: it has none. */
+bool fh_fs_gfid(const struct fh_plain *, struct gfid *);
 /* Returns the id of a descriptor's mount; 0: the kernel does not know it. */
 uint64_t fh_fs_mount(int fd);
 

@@ -3,8 +3,10 @@
  * The one table of filesystem facts.
  * Runs in: mountd parent, nfsd broker, nfsd worker.
  */
+#include <errno.h>
 #include <linux/magic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "handle/fstype.h"
@@ -56,6 +58,12 @@ static const struct fstype types[] = {
 	    "handles cannot be opened, inode numbers last" },
 	{ FUSE_SUPER_MAGIC,      "fuse",     FSTYPE_NO_GENERATION, NEVER, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
 	    "handles name the serving process's memory" },
+	{ FUSE_SUPER_MAGIC,      "fuse.ceph-fuse", FSTYPE_NO_GENERATION, 0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
+	    "handles are inode numbers of CephFS, equal and good on every machine" },
+	{ FUSE_SUPER_MAGIC,      "fuse.glusterfs", FSTYPE_NO_GENERATION, NEVER, FH_BY_GFID, INT32_MAX, INT64_MAX, 1,
+	    "handles are addresses in its client, but each file has a gfid" },
+	{ FUSE_SUPER_MAGIC,      "fuse.mfs", FSTYPE_NO_GENERATION, NEVER, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
+	    "MooseFS opens handles of directories only" },
 	{ MSDOS_SUPER_MAGIC,     "fat",      FAT, FAT_LASTING, FH_BY_NAME, 1, UINT32_MAX, 2000000000,
 	    "an inode number lasts only while the inode is in memory" },
 	{ EXFAT_SUPER_MAGIC,     "exfat",    FAT, NEVER, FH_BY_NAME, 1, INT64_MAX, 10000000,
@@ -66,6 +74,12 @@ static const struct fstype other = {
 	    "unknown type: no trait is claimed" };
 /* clang-format on */
 
+const char *const fh_naming_names[FH_NAMINGS] = { [FH_BY_ANY] = "auto",
+	[FH_BY_HANDLE] = "kernel",
+	[FH_BY_GFID] = "gfid",
+	[FH_BY_INODE] = "inode",
+	[FH_BY_NAME] = "name" };
+
 const struct fstype *
 fstype_find(uint32_t magic)
 {
@@ -75,4 +89,28 @@ fstype_find(uint32_t magic)
 		if (types[i].magic == magic)
 			return &types[i];
 	return &other;
+}
+
+const struct fstype *
+fstype_named(uint32_t magic, const char *type)
+{
+	size_t i;
+
+	for (i = 0; type != NULL && i < nitems(types); i++)
+		if (types[i].magic == magic && strcmp(types[i].name, type) == 0)
+			return &types[i];
+	return fstype_find(magic);
+}
+
+bool
+fstype_is_sick(int error)
+{
+	static const int sick[] = { ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTDOWN,
+		EHOSTUNREACH, ECONNABORTED, ECONNRESET };
+	size_t i;
+
+	for (i = 0; i < nitems(sick); i++)
+		if (sick[i] == error)
+			return true;
+	return false;
 }

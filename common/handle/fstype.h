@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Facts about filesystems that the kernel does not report. There is one row for
- * each type, found by the magic number of statfs(2). Pure.
+ * each type, found by the magic number of statfs(2). FUSE has one row for each
+ * known subtype, found by the type in mountinfo. Pure.
  * Runs in: mountd parent, nfsd broker, nfsd worker.
  */
 #ifndef HANDLE_FSTYPE_H
 #define HANDLE_FSTYPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How the files of a filesystem are named in handles: fhandle_fs.h. */
-enum fh_naming { FH_BY_HANDLE, FH_BY_INODE, FH_BY_NAME };
+enum fh_naming {
+	FH_BY_ANY, /* as a wish: what serves best */
+	FH_BY_HANDLE,
+	FH_BY_GFID,
+	FH_BY_INODE,
+	FH_BY_NAME
+};
+#define FH_NAMINGS (FH_BY_NAME + 1)
+/* "auto", "kernel", "gfid", "inode" or "name". */
+extern const char *const fh_naming_names[FH_NAMINGS];
 
 /* Reading metadata waits for no other process or machine. */
 #define FSTYPE_LOCAL_METADATA 0x01u
@@ -45,5 +56,17 @@ struct fstype {
 
 /* Returns the row of a type. An unknown type gets a row that claims little. */
 const struct fstype *fstype_find(uint32_t magic);
+/*
+ * The same with its subtype, if it has a row: type is as in mountinfo, such as
+ * "fuse.ceph-fuse". NULL: not known. Rows of one magic number differ in how
+ * handles name files, and in nothing else.
+ */
+const struct fstype *fstype_named(uint32_t magic, const char *type);
+/*
+ * Does the error of a system call on a file mean that the engine behind its
+ * filesystem is sick or gone: FUSE without its process, or a network filesystem
+ * without its server? EIO of a disk does not.
+ */
+bool fstype_is_sick(int error);
 
 #endif

@@ -39,6 +39,11 @@ void broker_manage_groups(struct broker *, const struct groups_table *);
 void broker_set_user(struct broker *, uid_t);
 /* Swaps the exports in; takes over one use. */
 void broker_set_exports(struct broker *, struct served_exports *);
+/*
+ * Finds out where the files of shared exports are that have no kernel handles,
+ * so that the first clients need not wait. It may hang in a filesystem.
+ */
+void broker_prepare(struct broker *);
 
 /*
  * The forged handles of one worker process, on all its channels together. The

@@ -6,8 +6,13 @@
  *
  * A place is only a hint. The opened file is compared with the identity in the
  * handle, so a reused inode number is not taken for the file that had it before.
+ * Another machine may have made the file, so a walk that is older than the call
+ * proves nothing: the caller must wait until a walk that began after the call has
+ * not found it. One walk serves all calls that wait.
+ *
  * Memory is bounded, a walk is bounded in entries and costs the same per
- * directory at any depth, and a second walk waits for a while. No lock is held during a system call on a file.
+ * directory at any depth, and a second walk waits for a while. No lock is held
+ * during a system call on a file.
  * Runs in: nfsd broker.
  */
 #ifndef BROKER_INODE_TABLE_H
@@ -25,8 +30,9 @@
 #define INODE_WALK_MAX	   4194304 /* entries looked at in one walk */
 #define INODE_DEPTH_MAX	   4096 /* directories below each other */
 #define INODE_NAME_MAX	   767 /* FAT: 255 UTF-16 units in UTF-8 */
-#define INODE_QUIET_MS	   1000 /* at least this long between two walks */
-#define INODE_QUIET_FACTOR 10 /* and this many times the last one's duration */
+#define INODE_QUIET_MS	   100 /* at least this long between two walks */
+#define INODE_QUIET_FACTOR 3 /* and this many times the last one's duration */
+#define INODE_WAIT_MS	   1000 /* so long a call waits for a walk of another */
 
 struct inode_table;
 
@@ -62,13 +68,15 @@ struct inode_found {
 	char name[INODE_NAME_MAX + 1];
 };
 /*
- * The file a handle (FH_INODE or FH_PLAYER) names. 0, or -1: ESTALE when it
- * does not exist in the export, EAGAIN when that can be told only later,
- * ENAMETOOLONG when it lies deeper than INODE_DEPTH_MAX. The caller closes both
- * descriptors.
+ * The file a handle (FH_INODE or FH_PLAYER) names. 0, or -1: ESTALE when a walk
+ * that began after the call did not find it in the export, EAGAIN when that can
+ * be told only later, ENAMETOOLONG when it lies deeper than INODE_DEPTH_MAX. The
+ * caller closes both descriptors.
  */
 int inode_table_open(struct inode_table *, const struct fh_plain *,
     struct inode_found *);
+/* Walks the export if it was never walked. */
+void inode_table_prepare(struct inode_table *);
 /* Files remembered now. */
 size_t inode_table_size(struct inode_table *);
 

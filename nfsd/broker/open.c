@@ -46,6 +46,19 @@ forged(struct broker_channel *c)
 	return -1;
 }
 
+/*
+ * Does the export still name files in the way of this handle? Without a mount of
+ * its own an export has no such handles any more.
+ */
+static bool
+opens_directly(const struct served_export *e, const struct fh_plain *plain)
+{
+	struct gfid gfid;
+
+	return e->fs.naming ==
+	    (fh_fs_gfid(plain, &gfid) ? FH_BY_GFID : FH_BY_HANDLE);
+}
+
 int
 broker_check_handle(struct broker_channel *c, const struct fh *fh,
     struct broker_source *s)
@@ -66,8 +79,7 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 		errno = EAGAIN;
 		return -1;
 	}
-	/* Without a mount of its own an export has no such handles any more. */
-	if (s->plain.kind == FH_KERNEL && e->fs.naming != FH_BY_HANDLE) {
+	if (s->plain.kind == FH_KERNEL && !opens_directly(e, &s->plain)) {
 		errno = ESTALE;
 		return -1;
 	}
@@ -78,9 +90,12 @@ broker_check_handle(struct broker_channel *c, const struct fh *fh,
 	return 0;
 }
 
+/* Of a handle that names its file directly. */
 static int
 open_kernel(const struct broker_source *s, int flags)
 {
+	if (s->export->fs.naming == FH_BY_GFID)
+		return broker_open_gfid(s, flags | ALWAYS);
 	return broker_open_kernel(&s->plain, s->export->root, flags | ALWAYS);
 }
 

@@ -3,8 +3,9 @@
  * The broker as a process: the main thread listens to the parent, each of the
  * others serves one channel at a time. The number of threads is fixed when the
  * process starts, since making threads is forbidden afterwards: one for each
- * thread of each worker and of the locks role, and spare ones for channels that hang in a filesystem
- * while their worker is restarted.
+ * thread of each worker and of the locks role, spare ones for channels that hang
+ * in a filesystem while their worker is restarted, and one that walks shared
+ * exports at the start.
  * Runs in: nfsd broker.
  */
 #include <sys/syscall.h>
@@ -47,6 +48,7 @@ static const struct sandbox_call calls[] = {
 #endif
 	{ SYS_fsync,             false, "names and attributes of what no caller may open" },
 	{ SYS_getdents64,        true,  "walk an export without kernel handles" },
+	{ SYS_lgetxattr,         true,  "gfid of a link, path of a directory: GlusterFS" },
 	{ SYS_linkat,            false, "LINK: only this process may link a descriptor" },
 	{ SYS_lseek,             true,  "walk: start of a directory" },
 	{ SYS_name_to_handle_at, false, "seal a descriptor" },
@@ -110,6 +112,8 @@ struct broker_role {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	pthread_cond_t started;
+	pthread_cond_t listed; /* there are exports */
+	bool has_list;
 	unsigned int running;
 	struct waiting queue[QUEUE_MAX];
 	size_t n;
@@ -130,6 +134,16 @@ next_channel(struct broker_role *b)
 	return next;
 }
 
+/* Says that the thread has started, which makes system calls of its own. */
+static void
+say_running(struct broker_role *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->running++;
+	pthread_cond_signal(&b->started);
+	pthread_mutex_unlock(&b->lock);
+}
+
 static void *
 serve(void *arg)
 {
@@ -139,10 +153,7 @@ serve(void *arg)
 	struct waiting next;
 	const char *why;
 
-	pthread_mutex_lock(&b->lock);
-	b->running++;
-	pthread_cond_signal(&b->started);
-	pthread_mutex_unlock(&b->lock);
+	say_running(b);
 	for (;;) {
 		next = next_channel(b);
 		channel = broker_channel_new(b->broker, next.tally);
@@ -165,6 +176,24 @@ serve(void *arg)
 	return NULL;
 }
 
+/* Walks once, at the start. The filter does not let a thread end. */
+static void *
+prepare(void *arg)
+{
+	struct broker_role *b = arg;
+
+	say_running(b);
+	pthread_mutex_lock(&b->lock);
+	while (!b->has_list)
+		pthread_cond_wait(&b->listed, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+	broker_prepare(b->broker);
+	pthread_mutex_lock(&b->lock);
+	for (;;)
+		pthread_cond_wait(&b->listed, &b->lock);
+	return NULL;
+}
+
 static void
 start_threads(struct broker_role *b)
 {
@@ -173,12 +202,13 @@ start_threads(struct broker_role *b)
 	pthread_t thread;
 	int error;
 
-	n = (b->setup.workers + 2) * each + 2 * LOCKS_SERVERS;
+	n = (b->setup.workers + 2) * each + 2 * LOCKS_SERVERS + 1;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	for (i = 0; i < n; i++) {
-		error = pthread_create(&thread, &attr, serve, b);
+		error =
+		    pthread_create(&thread, &attr, i == 0 ? prepare : serve, b);
 		if (error != 0)
 			fatalx("thread %u of %u: %s: use fewer (-t, -w)", i + 1,
 			    n, strerror(error));
@@ -201,6 +231,10 @@ serve_list(void *arg, const struct role_list *list)
 	if (x == NULL)
 		fatal("exports");
 	broker_set_exports(b->broker, x);
+	pthread_mutex_lock(&b->lock);
+	b->has_list = true;
+	pthread_cond_signal(&b->listed);
+	pthread_mutex_unlock(&b->lock);
 }
 
 static void
@@ -283,7 +317,8 @@ nfsd_broker(struct role *role)
 {
 	static struct broker_role b = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
-		.started = PTHREAD_COND_INITIALIZER };
+		.started = PTHREAD_COND_INITIALIZER,
+		.listed = PTHREAD_COND_INITIALIZER };
 	const struct nfsd_setup *setup = &b.setup;
 	struct sandbox_policy policy;
 	struct sandbox box;

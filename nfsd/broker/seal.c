@@ -18,37 +18,69 @@ broker_is_name(const char *name)
 	    strchr(name, '/') == NULL && strcmp(name, ".") != 0;
 }
 
-/* Seals one descriptor; name as it is called in dir. */
+/* Names the file directly. A file's tag covers the exports inside. */
+static int
+name_directly(const struct broker_source *dir, int fd, const char *name,
+    struct fh_plain *plain, const char **text)
+{
+	const struct served_export *e = dir->export;
+	struct gfid above, gfid;
+	struct stat st;
+
+	if (fh_fs_gfid(&dir->plain, &above)) {
+		if (broker_gfid_of(e, &above, fd, name, &gfid) == -1)
+			return -1;
+		fh_fs_from_gfid(&gfid, e->id, plain);
+	} else if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id, plain) ==
+	    -1)
+		return -1;
+	if (fstat(fd, &st) == -1)
+		return -1;
+	if (e->file_text != NULL && !S_ISDIR(st.st_mode))
+		*text = e->file_text;
+	return 0;
+}
+
+/* Names it by inode number or by name, and notes where it is. */
+static int
+name_by_table(const struct broker_source *dir, int fd, const char *name,
+    bool utf16, struct fh_plain *plain)
+{
+	struct served_export *e = dir->export;
+	struct inode_table *table;
+	struct fh_id id;
+
+	if (!e->crossmnt && fh_fs_mount(fd) != e->mount_id) {
+		errno = EXDEV;
+		return -1;
+	}
+	table = broker_table(e);
+	if (table == NULL ||
+	    inode_table_identify(table, &dir->plain, name, fd, &id) == -1)
+		return -1;
+	fh_fs_from_id(&id, e->id, utf16, plain);
+	return 0;
+}
+
+/*
+ * Seals one descriptor; name as it is called in dir. Where files go by gfid, what
+ * is below a directory with an older handle goes by inode number as it does.
+ */
 static int
 seal_one(struct broker *b, const struct broker_source *dir,
     const struct broker_seal *q, int fd, const char *name, struct fh *fh)
 {
 	struct served_export *e = dir->export;
-	struct inode_table *table;
+	bool direct = e->fs.naming == FH_BY_HANDLE ||
+	    (e->fs.naming == FH_BY_GFID && dir->plain.kind == FH_KERNEL);
 	const char *text = e->path;
 	struct fh_plain plain;
-	struct fh_id id;
-	struct stat st;
 
-	if (e->fs.naming == FH_BY_HANDLE && q->utf16 == 0) {
-		if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id,
-			&plain) == -1 ||
-		    fstat(fd, &st) == -1)
+	if (direct && q->utf16 == 0) {
+		if (name_directly(dir, fd, name, &plain, &text) == -1)
 			return -1;
-		if (e->file_text != NULL && !S_ISDIR(st.st_mode))
-			text = e->file_text;
-	} else {
-		if (!e->crossmnt && fh_fs_mount(fd) != e->mount_id) {
-			errno = EXDEV;
-			return -1;
-		}
-		table = broker_table(e);
-		if (table == NULL ||
-		    inode_table_identify(table, &dir->plain, name, fd, &id) ==
-			-1)
-			return -1;
-		fh_fs_from_id(&id, e->id, q->utf16 != 0, &plain);
-	}
+	} else if (name_by_table(dir, fd, name, q->utf16 != 0, &plain) == -1)
+		return -1;
 	fh_seal(fh, &plain, text, &b->keys);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * no kernel handles, made when first needed and freed with the list.
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
+#include <linux/capability.h>
 #include <stdlib.h>
 
 #include "nfsd/broker/channel.h"
@@ -45,6 +46,36 @@ broker_table(struct served_export *e)
 		return made;
 	inode_table_free(made); /* another thread was faster */
 	return t;
+}
+
+/*
+ * Other machines make handles of its files, or are meant to: a client may come
+ * from them with a handle that was never seen here.
+ */
+static bool
+is_shared(const struct served_export *e)
+{
+	return e->root != -1 &&
+	    (e->fs.naming == FH_BY_INODE || e->fs.naming == FH_BY_NAME) &&
+	    (!e->local_metadata || e->conf->handles == FH_BY_INODE);
+}
+
+void
+broker_prepare(struct broker *b)
+{
+	struct served_exports *x = active_use(&b->active);
+	struct inode_table *t;
+	size_t i;
+
+	/* Without either right it sees what every user may see. */
+	if (cred_right(CAP_DAC_READ_SEARCH, true) == -1)
+		(void)cred_right(CAP_DAC_OVERRIDE, true);
+	for (i = 0; x != NULL && i < x->n; i++) {
+		t = is_shared(&x->list[i]) ? broker_table(&x->list[i]) : NULL;
+		if (t != NULL)
+			inode_table_prepare(t);
+	}
+	active_done(x);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
 #include "nfsd/door/sync.h"
@@ -112,6 +113,18 @@ must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	    door_must_defer(ctx);
 }
 
+/*
+ * A file that was just opened has no attributes. An engine has removed it, though
+ * the kernel of this machine still opens its handle; or it was moved since.
+ */
+static enum nfsstat
+gone(const struct fh *fh, int error)
+{
+	if (error != ENOENT && error != ESTALE)
+		return nfs_status(error);
+	return fh_is_kernel(fh) ? NFSERR_STALE : NFSERR_JUKEBOX;
+}
+
 /* A handle that is not in the cache: the broker opens it. */
 static enum nfsstat
 enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
@@ -125,8 +138,8 @@ enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 	if (fd == -1)
 		return door_status(ctx, errno);
 	if (fstat(fd, &st) == -1) {
-		close(fd);
-		return nfs_status(errno);
+		close_keep_errno(fd);
+		return gone(fh, errno);
 	}
 	obj->entry =
 	    cache_add(t->door->cache, fh, t->judge.held.generation, &st, fd,
@@ -156,7 +169,7 @@ check_type(mode_t type, unsigned int want)
  * looked at here, for each call, since every write changes the ctime.
  */
 static enum nfsstat
-look(unsigned int want, struct door_obj *obj)
+look(struct cache *cache, unsigned int want, struct door_obj *obj)
 {
 	bool fixed = false;
 	int result;
@@ -165,6 +178,11 @@ look(unsigned int want, struct door_obj *obj)
 		result = fstat(obj->fd, &obj->st);
 	else
 		result = door_stat_to_write(obj->fd, &obj->st, &fixed);
+	/* An engine has removed the file, or moved it: the broker will tell. */
+	if (result == -1 && (errno == ENOENT || errno == ESTALE)) {
+		cache_drop(cache, obj->entry);
+		return NFSERR_JUKEBOX;
+	}
 	if (result == -1)
 		return nfs_status(errno);
 	return fixed ? NFSERR_PERM : NFS_OK;
@@ -184,7 +202,7 @@ look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	if (status != NFS_OK)
 		return status;
 	obj->fd = obj->entry->fd;
-	status = look(want, obj);
+	status = look(cache, want, obj);
 	if (status != NFS_OK)
 		return status;
 	/* Before the first entry is read. */

@@ -14,6 +14,7 @@
 
 #include "base/name.h"
 #include "exports/exports.h"
+#include "handle/fstype.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/door/door.h"
 #include "nfsd/ops/ops_util.h"
@@ -253,7 +254,7 @@ commit(struct call_ctx *ctx, const struct door_obj *file)
 		return NFS_OK;
 	error = errno;
 	door_writeback_failed(ctx);
-	return nfs_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
+	return fstype_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
 }
 
 void

@@ -233,7 +233,5 @@ enum nfsstat nfs_status(int error);
 const char *nfs_status_name(enum nfsstat);
 /* Returns the version 2 code for any status: always one of RFC 1094. */
 enum nfsstat nfs2_status(enum nfsstat);
-/* Does the error say that what is behind a filesystem is sick or gone? */
-bool nfs_is_sick(int error);
 
 #endif

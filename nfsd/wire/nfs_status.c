@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "handle/fstype.h"
 #include "nfsd/wire/nfs.h"
 
 struct row {
@@ -53,14 +54,6 @@ static const struct row errors[] = {
 	/* The file is encrypted and the kernel has no key for it. */
 	{ ENOKEY,	NFSERR_ACCES },
 };
-
-/*
- * The engine behind the filesystem is sick or gone: FUSE without its process, or
- * a network filesystem without its server. The client waits. EIO of a disk is not
- * among them.
- */
-static const int sick[] = { ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTDOWN,
-	EHOSTUNREACH, ECONNABORTED, ECONNRESET };
 
 /* Statuses that RFC 1094 lacks. All others have the same number there. */
 static const struct {
@@ -117,17 +110,6 @@ static const struct {
 };
 /* clang-format on */
 
-bool
-nfs_is_sick(int error)
-{
-	size_t i;
-
-	for (i = 0; i < nitems(sick); i++)
-		if (sick[i] == error)
-			return true;
-	return false;
-}
-
 enum nfsstat
 nfs_status(int error)
 {
@@ -136,7 +118,7 @@ nfs_status(int error)
 	for (i = 0; i < nitems(errors); i++)
 		if (errors[i].error == error)
 			return errors[i].status;
-	return nfs_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
+	return fstype_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
 }
 
 const char *

@@ -51,7 +51,7 @@ start(void)
 	struct exports *ex = exports_parse(text, sizeof(text) - 1, &hooks);
 	struct fh_root root;
 
-	if (fh_fs_look(&root, fd, true) == -1)
+	if (fh_fs_look(&root, fd, &(struct fh_ask){ .kernel = true }) == -1)
 		abort();
 	export_id = ex->list[0].id;
 	broker_set_exports(b, served_new(ex, &root, NULL, 0));

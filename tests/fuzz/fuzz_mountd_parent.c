@@ -52,7 +52,7 @@ set_up(void)
 	for (i = 0; i < nitems(files); i++)
 		fds[i] = open(files[i], O_PATH | O_CLOEXEC);
 	fds[i] = -1;
-	if (fh_fs_look(&root, fds[0], true) == -1)
+	if (fh_fs_look(&root, fds[0], &(struct fh_ask){ .kernel = true }) == -1)
 		err(1, "%s", files[0]);
 	for (i = 0; i < nitems(seals); i++)
 		seal_root(&seals[i], &m, &ex->list[i], &root, &keys);

@@ -31,7 +31,8 @@ locks_files_exports(void)
 	char text[64];
 
 	(void)snprintf(text, sizeof(text), "%s *(rw,insecure)\n", dir);
-	if (fh_fs_look(&at, dup(root), true) == -1)
+	if (fh_fs_look(&at, dup(root), &(struct fh_ask){ .kernel = true }) ==
+	    -1)
 		err(1, "%s", dir);
 	return served_new(exports_parse(text, strlen(text), &hooks), &at, NULL,
 	    0);

@@ -21,7 +21,8 @@ served_to(const char *clients)
 	struct served_exports *x;
 	struct fh_root root;
 
-	if (fh_fs_look(&root, fixture_fd(O_RDONLY | O_DIRECTORY), true) == -1)
+	if (fh_fs_look(&root, fixture_fd(O_RDONLY | O_DIRECTORY),
+		&(struct fh_ask){ .kernel = true }) == -1)
 		err(1, "root");
 	x = served_new(ex, &root, NULL, 0);
 	if (x == NULL)

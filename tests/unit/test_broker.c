@@ -37,7 +37,8 @@ fresh(const char *options, enum nfsd_mode mode)
 	    fixture_exports("%s *(%s)\n", fixture_dir(), options);
 	struct fh_root at;
 
-	if (fh_fs_look(&at, dup(root), true) == -1)
+	if (fh_fs_look(&at, dup(root), &(struct fh_ask){ .kernel = true }) ==
+	    -1)
 		BAIL_OUT("root");
 	broker_client_free(client);
 	broker_free(broker);

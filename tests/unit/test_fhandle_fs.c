@@ -23,8 +23,9 @@ probing(int root)
 	struct fh_fs fs, again;
 	struct fh_plain plain, second;
 
-	ok(fh_fs_probe(&fs, root, true) == 0 &&
-		fh_fs_probe(&again, root, true) == 0 &&
+	ok(fh_fs_probe(&fs, root, &(struct fh_ask){ .kernel = true }) == 0 &&
+		fh_fs_probe(&again, root, &(struct fh_ask){ .kernel = true }) ==
+		    0 &&
 		fs.naming == again.naming,
 	    "the choice of a kind is the same each time");
 	ok(fh_fs_root(&fs, root, 9, false, &plain) == 0 &&
@@ -41,7 +42,8 @@ probing(int root)
 		    -1 &&
 		errno == EXDEV,
 	    "a file on another mount is refused");
-	ok(fh_fs_probe(&fs, -1, true) == -1, "a bad descriptor is an error");
+	ok(fh_fs_probe(&fs, -1, &(struct fh_ask){ .kernel = true }) == -1,
+	    "a bad descriptor is an error");
 }
 
 static void
@@ -51,7 +53,7 @@ identities(int root)
 	struct fh_id a, b, link;
 	struct fh_plain plain;
 
-	fh_fs_probe(&fs, root, true);
+	fh_fs_probe(&fs, root, &(struct fh_ask){ .kernel = true });
 	fixture_file("a", "a", 0644);
 	fixture_file("b", "b", 0644);
 	ok(fh_fs_id(&fs, root, "a", &a) == 0 &&

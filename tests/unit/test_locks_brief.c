@@ -176,7 +176,8 @@ exports_with(const char *options)
 	char text[96];
 
 	(void)snprintf(text, sizeof(text), "%s %s\n", dir, options);
-	if (fh_fs_look(&at, dup(root), true) == -1)
+	if (fh_fs_look(&at, dup(root), &(struct fh_ask){ .kernel = true }) ==
+	    -1)
 		BAIL_OUT("root");
 	return served_new(exports_parse(text, strlen(text), &hooks), &at, NULL,
 	    0);

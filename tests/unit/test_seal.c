@@ -77,7 +77,7 @@ check_root(void)
 	seal_root(&sealed, &root, &ex->list[0], NULL, &keys);
 	ok(!root.sealed[NAMES_BYTES] && sealed.conf == NULL,
 	    "a missing root is not sealed");
-	if (fh_fs_look(&at, fd, true) == -1)
+	if (fh_fs_look(&at, fd, &(struct fh_ask){ .kernel = true }) == -1)
 		BAIL_OUT("root");
 	seal_root(&sealed, &root, &ex->list[0], &at, &keys);
 	ok(root.sealed[NAMES_BYTES], "a root is sealed");
@@ -162,7 +162,8 @@ check_inside(void)
 	struct fh a, b;
 	bool good;
 
-	if (fh_fs_look(&sub.root, open_at("sub"), true) == -1)
+	if (fh_fs_look(&sub.root, open_at("sub"),
+		&(struct fh_ask){ .kernel = true }) == -1)
 		BAIL_OUT("root");
 	(void)snprintf(sub.path, sizeof(sub.path), "%s/sub", dir);
 	seal_submount(&s, &sub, &ex->list[0]);

@@ -102,7 +102,8 @@ make_table(struct exports *ex)
 		const struct export *e = &ex->list[i];
 
 		fd = open_below(e->path + 1, O_RDONLY);
-		if (fh_fs_look(&roots[i], fd, true) == -1)
+		if (fh_fs_look(&roots[i], fd,
+			&(struct fh_ask){ .kernel = true }) == -1)
 			err(1, "root");
 		seal_root(&seals[i], &handles[i], e, &roots[i], &keys);
 		if (fh_fs_plain(&seals[i].fs, beside, e->id,

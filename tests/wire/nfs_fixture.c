@@ -175,7 +175,7 @@ exports(const struct nfs_fixture *f, const char *setup)
 		if (fh_fs_look(&roots[i],
 			openat(f->roots[i], ".",
 			    O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-			true) == -1)
+			&(struct fh_ask){ .kernel = true }) == -1)
 			err(1, "fixture: root");
 	x = served_new(conf(setup), roots, NULL, 0);
 	if (x == NULL)

@@ -45,11 +45,17 @@ fh_keys_derive(struct fh_keys *keys, const uint8_t key[FH_KEY_SIZE])
 {
 	static const char worker[] = "tern handle worker";
 	static const char broker[] = "tern handle broker";
+	static const char print[] = "tern handle fingerprint";
+	uint8_t sum[crypto_generichash_BYTES_MIN];
 
 	crypto_generichash(keys->worker.bytes, FH_SUBKEY,
 	    (const uint8_t *)worker, sizeof(worker), key, FH_KEY_SIZE);
 	crypto_generichash(keys->broker.bytes, FH_SUBKEY,
 	    (const uint8_t *)broker, sizeof(broker), key, FH_KEY_SIZE);
+	crypto_generichash(sum, sizeof(sum), (const uint8_t *)print,
+	    sizeof(print), key, FH_KEY_SIZE);
+	keys->print = (uint32_t)sum[0] << 24 | (uint32_t)sum[1] << 16 |
+	    (uint32_t)sum[2] << 8 | sum[3];
 }
 
 void

@@ -364,6 +364,8 @@ mountd_check(struct mountd *m)
 		status = explain(file.list, m);
 	else if (m->d.verbose > 0)
 		table_print(file.list);
+	else
+		table_print_handles(file.list, m->d.key_file);
 	exports_file_clear(&file);
 	return status;
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * "mountd -n -v": prints the whole table, as exportfs -v does. The output is an
- * exports file with every option written out.
+ * exports file with every option written out. "mountd -n" prints the fingerprint.
  * Runs in: mountd -n.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "base/util.h"
+#include "confine/jail_mount.h"
+#include "confine/mountinfo.h"
 #include "exports/client.h"
+#include "exports/config.h"
+#include "handle/fhandle_fs.h"
 #include "mountd/parent/table.h"
 
 /* Prints a path or alias; all but plain characters are octal. */
@@ -54,4 +61,69 @@ table_print(const struct exports *ex)
 			printf(")\n");
 		}
 	}
+}
+
+/* The key, or why there is none. */
+static void
+print_key(const char *file, char out[16])
+{
+	uint8_t key[FH_KEY_SIZE];
+	struct fh_keys keys;
+	char why[512];
+
+	(void)strlcpy(out, "none", 16);
+	if (access(file, F_OK) == -1)
+		return;
+	(void)strlcpy(out, "unknown", 16);
+	if (fh_key_load(file, key, why, sizeof(why)) != 0)
+		return;
+	fh_keys_derive(&keys, key);
+	(void)snprintf(out, 16, "%08x", keys.print);
+	explicit_bzero(key, sizeof(key));
+	explicit_bzero(&keys, sizeof(keys));
+}
+
+/* How handles of the export name files, as the parents will find out. */
+static const char *
+kind_of(const struct export *e, const struct mountinfo *mounts, bool kernel)
+{
+	struct fh_ask ask = { .kernel = kernel, .wish = e->handles };
+	const char *kind = "absent";
+	struct fh_root root;
+	int fd, at;
+
+	at = config_open(e, &kind);
+	if (at == -1)
+		return "absent";
+	ask.type = mountinfo_type(mounts, fh_fs_mount(at));
+	fd = jail_mount_open(at);
+	if (fd != -1 && fh_fs_look(&root, fd, &ask) == 0)
+		kind = fh_naming_names[root.fs.naming];
+	else if (fd != -1 && errno == EOPNOTSUPP)
+		kind = "refused";
+	else
+		kind = "absent";
+	if (fd != -1)
+		close(fd);
+	close(at);
+	return kind;
+}
+
+void
+table_print_handles(const struct exports *ex, const char *key_file)
+{
+	struct mountinfo mounts;
+	char key[16];
+	/* The kernel's handles need mounts of the parent's own. */
+	bool kernel = geteuid() == 0 && jail_mount_unshare() == 0;
+	size_t i;
+
+	print_key(key_file, key);
+	mountinfo_read(&mounts);
+	for (i = 0; i < ex->n; i++) {
+		printf("handles: key %s, %u ", key, ex->list[i].id);
+		print_path(ex->list[i].path);
+		printf(" %s\n", kind_of(&ex->list[i], &mounts, kernel));
+	}
+	mountinfo_clear(&mounts);
 }

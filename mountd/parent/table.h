@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The table of exports as text, for "mountd -n -v".
+ * Exports as text: the table of "mountd -n -v", and the fingerprint of "mountd
+ * -n".
  * Runs in: mountd -n.
  */
 #ifndef PARENT_TABLE_H
@@ -10,5 +11,11 @@
 
 /* Prints one line for each client of each export, in the order that decides. */
 void table_print(const struct exports *);
+/*
+ * Prints one line for each export, by which two machines are seen to be one
+ * server: "handles: key 3f2a91c0, 77 /srv/shared kernel". The key is not made if
+ * it is missing.
+ */
+void table_print_handles(const struct exports *, const char *key_file);
 
 #endif

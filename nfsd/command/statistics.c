@@ -55,6 +55,8 @@ row_of(struct row *rows, size_t *n, const char *labels)
 	return &rows[(*n)++];
 }
 
+#define HANDLES "tern_nfsd_handles_info{"
+
 /* Writes a counter that belongs to no procedure. */
 static void
 put_counter(const char *line, bool json)
@@ -97,7 +99,9 @@ read_line(struct row *rows, size_t *n, const char *line, bool json)
 	if (strncmp(line, "tern_nfsd_latency_seconds_sum", 29) == 0 &&
 	    number != NULL && (row = row_of(rows, n, line + 29)) != NULL)
 		row->ns = (uint64_t)(strtod(number, NULL) * 1e9);
-	else if (line[0] != '#' && strchr(line, '{') == NULL)
+	else if (line[0] != '#' &&
+	    (strchr(line, '{') == NULL ||
+		(!json && strncmp(line, HANDLES, strlen(HANDLES)) == 0)))
 		put_counter(line, json);
 }
 

@@ -635,6 +635,9 @@ prepare_figures(struct parent *p)
 	p->stats.locks = &p->locks;
 	p->stats.roles = &p->reload;
 	p->stats.paths = (struct usage_paths){ path_of, p };
+	p->stats.keys = &p->keys;
+	p->stats.file = &p->file;
+	p->stats.jail = p->jail;
 	p->metrics.stats = &p->stats;
 	p->metrics.changed = role_changed;
 	p->metrics.arg = p;

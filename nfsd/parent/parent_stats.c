@@ -10,6 +10,9 @@
 #include "base/log.h"
 #include "base/shm.h"
 #include "base/util.h"
+#include "confine/jail.h"
+#include "exports/load.h"
+#include "handle/fhandle_fs.h"
 #include "nfsd/figures/figures.h"
 #include "nfsd/figures/mountd_text.h"
 #include "nfsd/parent/control.h"
@@ -59,6 +62,28 @@ put_roles(const struct reload *r, struct figures *f)
 		    role_starts(r->roles[i]));
 }
 
+/* The fingerprint that "mountd -n" prints. */
+static void
+put_handles(const struct parent_stats *s, struct figures *f)
+{
+	const struct exports *ex = s->file->list;
+	char path[FIGURES_LABEL(EXPORTS_PATH_MAX)];
+	const struct fh_root *root;
+	const struct export *e;
+
+	figures_head(f, "nfsd_handles_info", "gauge",
+	    "key, number, path and kind of the handles of an export");
+	for (e = ex->list; e < ex->list + ex->n; e++) {
+		root = jail_facts(s->jail, e->path);
+		figures_put(f,
+		    "tern_nfsd_handles_info{key=\"%08x\",id=\"%u\",path=\"%s\","
+		    "kind=\"%s\"} 1\n",
+		    s->keys->print, e->id,
+		    figures_label(path, e->path, strlen(e->path)),
+		    root == NULL ? "absent" : fh_naming_names[root->fs.naming]);
+	}
+}
+
 void
 parent_stats_text(struct parent_stats *s, struct figures *f)
 {
@@ -66,6 +91,7 @@ parent_stats_text(struct parent_stats *s, struct figures *f)
 	put_ends(s, f);
 	parent_locks_text(s->locks, f);
 	put_roles(s->roles, f);
+	put_handles(s, f);
 	figures_one(f, "nfsd_start_time_seconds", "gauge",
 	    "when nfsd was started, in seconds since 1970", s->since);
 	mountd_text(s->mountd, f);

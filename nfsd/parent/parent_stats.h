@@ -29,6 +29,10 @@ struct parent_stats {
 	struct usage_paths paths;
 	char mountd[TALLY_PATH_MAX]; /* the file in which mountd counts */
 	uint64_t since; /* seconds since 1970 */
+	/* By which heads of one engine are seen to be the same server. */
+	const struct fh_keys *keys;
+	const struct exports_file *file;
+	const struct jail *jail;
 };
 
 /* Makes the memory. Ends the process if there is none. */

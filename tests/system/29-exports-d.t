@@ -12,7 +12,7 @@ mountd=$O/mountd/mountd
 d=$T/exports.d
 mkdir -m 755 "$d"
 mkdir -m 777 "$T/a" "$T/b" "$T/c"
-check_file() { "$mountd" -n -f "$T/exports" 2>&1; }
+check_file() { { "$mountd" -n -f "$T/exports" >"$T/out"; } 2>&1; }
 mounts() { nfs getattr "$(nfs mnt "$1")"; }
 refused() { ! nfs mnt "$1"; }
 logged() { grep -Eq -- "$2" "$T/$1.log"; }

@@ -29,14 +29,17 @@ is $? 1 '-n: status 1 for a bad file'
 like "$out" "^$T/exports:1:22: unknown option \"all-squash\" \(did you mean \"all_squash\"\?\)\$" \
     '-n: file, line, column and the nearest spelling'
 like "$out" "^$T/exports:2:8: .*wildcards would believe" '-n: all errors'
-exports "$T 10.0.0.5(rw)"
-out=$("$mountd" -n -f "$T/exports" 2>&1)
-is "$?:$out" 0: '-n: status 0 and no output for a correct file'
+mkdir "$T/one"
+exports "$T/one 10.0.0.5(rw)"
+out=$("$mountd" -n -f "$T/exports" -k "$T/no-key" 2>&1)
+like "$?:$out" "^0:handles: key none, [0-9]+ $T/one [a-z]+\$" '-n: status 0 and the fingerprint of a correct file'
+check_not '-n: no key is made' test -e "$T/no-key"
 exports "$T 10.0.0.5(rw)
 $T/missing 10.0.0.5(rw)"
-out=$("$mountd" -n -f "$T/exports" 2>&1)
+out=$("$mountd" -n -f "$T/exports" 2>&1 >"$T/out")
 is "$?:$out" "0:$T/exports:2:1: warning: \"$T/missing\" does not exist: not served until it does and exports are reloaded" \
     '-n: a warning for a missing path'
+like "$(cat "$T/out")" "^handles: key [a-z0-9]+, [0-9]+ $T/missing absent\$" '-n: its handles have no kind'
 mount -t tmpfs tmpfs /srv
 mkdir -p /srv/x/sub /srv/y /srv/m
 exports "/srv/x 10.0.0.0/8(rw) 10.0.0.5(ro,all_squash,anonuid=99)
@@ -142,11 +145,11 @@ is "$?:$out" "1:$T/exports: others can write it (chmod go-w)" \
 chmod 644 "$T/exports"
 
 sed 's,^#/,/,' "$top/etc/exports.sample" >"$T/exports"
-out=$("$mountd" -n -f "$T/exports" 2>&1)
+out=$("$mountd" -n -f "$T/exports" 2>&1 >"$T/out")
 is "$?:$(grep -Ev 'does not exist|check with "nfsd -n"' <<<"$out")" 0: '-n: every example of the sample file is correct'
 sed -n '/^\.Sh EXAMPLES/,/^\.Sh DIAG/p' "$top/man/tern-exports.5" |
     sed 's/\\e$/\\/' | grep -A1 '^/' | grep -Ev '^(\.|--)' >"$T/exports"
-out=$("$mountd" -n -f "$T/exports" 2>&1 | grep -v warning)
+out=$("$mountd" -n -f "$T/exports" 2>&1 >"$T/out" | grep -v warning)
 is "$(grep -c ^/ "$T/exports"):$out" 10: '-n: every example of the manual page is correct'
 
 # ---- no exports, and daemons started in the wrong order

@@ -25,7 +25,6 @@
 #define CONN_PAUSE    2000 /* microseconds, when a connection must wait */
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
-#define CONN_SEND     (MSG_NOSIGNAL | MSG_DONTWAIT)
 #define CONN_LATE     (16 * 1024) /* late replies up to this size are collected */
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
@@ -214,13 +213,6 @@ keep_unsent(struct rpc_conn *c, size_t sent)
 	account(c);
 }
 
-static void
-count_sent(const struct rpc_conn *c, ssize_t n)
-{
-	if (c->tls.stage == RPC_SECURE && n > 0)
-		c->tcp->streams->tls_bytes.out += (size_t)n;
-}
-
 /* Sends the replies collected for c. */
 static void
 conn_flush(struct rpc_conn *c)
@@ -232,12 +224,11 @@ conn_flush(struct rpc_conn *c)
 		return;
 	n = 0;
 	if (c->unsent.buf == NULL && !c->dead) {
-		n = send(c->fd, s->out, s->out_len, CONN_SEND);
+		n = rpc_starttls_send(c, NULL, s->out, s->out_len);
 		if (n == -1 && errno != EAGAIN && errno != EINTR)
 			c->dead = true;
 		if (n == -1)
 			n = 0;
-		count_sent(c, n);
 	}
 	if ((size_t)n < s->out_len && !c->dead)
 		keep_unsent(c, (size_t)n);
@@ -596,15 +587,14 @@ rpc_conn_turn(struct rpc_streams *s)
 }
 
 static void
-conn_on_writable(evutil_socket_t fd, short what UNUSED, void *arg)
+conn_on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct rpc_conn *c = arg;
 	struct rpc_streams *s = c->tcp->streams;
 	struct rpc_bytes *b = &c->unsent;
 	ssize_t n;
 
-	n = send(fd, b->buf + b->at, b->len - b->at, CONN_SEND);
-	count_sent(c, n);
+	n = rpc_starttls_send(c, NULL, b->buf + b->at, b->len - b->at);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == -1)
@@ -636,19 +626,12 @@ static void
 send_reply(struct rpc_conn *c, const uint8_t *reply, size_t len)
 {
 	struct rpc_streams *s = c->tcp->streams;
-	struct iovec iov[2];
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	uint8_t mark[RPC_MARK_SIZE];
-	ssize_t n;
+	ssize_t n = -1;
 
 	rpc_mark_put(mark, len);
-	iov[0] = (struct iovec){ mark, sizeof(mark) };
-	memcpy(&iov[1].iov_base, &reply, sizeof(reply)); /* only read */
-	iov[1].iov_len = len;
-	n = -1;
 	if (c->unsent.buf == NULL)
-		n = sendmsg(c->fd, &msg, CONN_SEND);
-	count_sent(c, n);
+		n = rpc_starttls_send(c, mark, reply, len);
 	if (n == (ssize_t)(sizeof(mark) + len))
 		return;
 	memcpy(s->out, mark, sizeof(mark));

@@ -18,7 +18,9 @@
 #ifndef SOL_TLS
 #define SOL_TLS 282
 #endif
-#define TLS_ALERT 21 /* the record type */
+#define TLS_ALERT  21 /* the record type */
+#define TLS_RECORD (16 * 1024) /* bytes of a whole one */
+#define SEND	   (MSG_NOSIGNAL | MSG_DONTWAIT)
 
 bool
 rpc_starttls_ask(struct rpc_conn *c, const uint8_t *answer, size_t len)
@@ -68,8 +70,8 @@ rpc_starttls_step(struct rpc_conn *c)
 		return false;
 	}
 	/* All replies were accepted by the kernel, so it accepts this one. */
-	sent = send(c->fd, answer->bytes, answer->len,
-		   MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)answer->len;
+	sent = send(c->fd, answer->bytes, answer->len, SEND) ==
+	    (ssize_t)answer->len;
 	free(answer);
 	c->tls.answer = NULL;
 	if (!sent || tls->begin == NULL ||
@@ -77,6 +79,51 @@ rpc_starttls_step(struct rpc_conn *c)
 		return false;
 	c->tls.stage = RPC_HANDED;
 	return true;
+}
+
+/*
+ * The kernel has TCP send each record by itself, unless it knows that more
+ * follows. So whole records go first, with MSG_MORE.
+ */
+static ssize_t
+send_records(int fd, struct iovec iov[2])
+{
+	const size_t head = iov[0].iov_len, len = head + iov[1].iov_len;
+	const size_t whole = (len - 1) / TLS_RECORD * TLS_RECORD;
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	ssize_t n;
+
+	if (whole == 0)
+		return sendmsg(fd, &msg, SEND);
+	iov[1].iov_len = whole - head;
+	n = sendmsg(fd, &msg, SEND | MSG_MORE);
+	if (n != (ssize_t)whole)
+		return n;
+	n = send(fd, (uint8_t *)iov[1].iov_base + (whole - head), len - whole,
+	    SEND);
+	return (ssize_t)whole + (n == -1 ? 0 : n);
+}
+
+ssize_t
+rpc_starttls_send(struct rpc_conn *c, const uint8_t *mark, const uint8_t *data,
+    size_t len)
+{
+	struct iovec iov[2] = { { NULL, mark == NULL ? 0 : RPC_MARK_SIZE },
+		{ NULL, len } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	ssize_t n;
+
+	memcpy(&iov[0].iov_base, &mark, sizeof(mark)); /* only read */
+	memcpy(&iov[1].iov_base, &data, sizeof(data));
+	if (c->tls.kernel)
+		n = send_records(c->fd, iov);
+	else if (mark == NULL)
+		n = send(c->fd, data, len, SEND);
+	else
+		n = sendmsg(c->fd, &msg, SEND);
+	if (c->tls.stage == RPC_SECURE && n > 0)
+		c->tcp->streams->tls_bytes.out += (size_t)n;
+	return n;
 }
 
 /* Tells the client of the end, where the kernel has the keys (RFC 8446, 6.1). */
@@ -99,7 +146,7 @@ send_close_notify(const struct rpc_conn *c)
 	cmsg->cmsg_type = TLS_SET_RECORD_TYPE;
 	cmsg->cmsg_len = CMSG_LEN(1);
 	*CMSG_DATA(cmsg) = TLS_ALERT;
-	(void)!sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!sendmsg(c->fd, &msg, SEND);
 }
 
 void

@@ -9,6 +9,8 @@
 #ifndef RPC_STARTTLS_H
 #define RPC_STARTTLS_H
 
+#include <sys/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +56,12 @@ bool rpc_starttls_ask(struct rpc_conn *, const uint8_t *answer, size_t len);
  * send. Returns false if the connection must end.
  */
 bool rpc_starttls_step(struct rpc_conn *);
+/*
+ * Sends to a client that is open, as send(2) does, and counts what goes through
+ * TLS. mark, of RPC_MARK_SIZE bytes or NULL, goes first.
+ */
+ssize_t rpc_starttls_send(struct rpc_conn *, const uint8_t *mark,
+    const uint8_t *data, size_t len);
 /* Called when a connection of any stage ends, before its descriptor closes. */
 void rpc_starttls_end(struct rpc_conn *);
 

@@ -61,6 +61,21 @@ def read_all(client, fh, size):
     return out
 
 
+def read_together(client, fh, want):
+    """Asks for more than any buffer holds before it reads a reply."""
+    size = 65536
+    places = dict(enumerate([*range(0, len(want), size)] * 4))
+    calls = [client.message("READ", rpc.opaque(fh) + rpc.u64(at) +
+                            rpc.u32(size), xid=xid)
+             for xid, at in places.items()]
+    for reply in client.transport.together(calls):
+        at = places.pop(reply.xid)
+        data = want[at:at + size]
+        if not reply.data.rstrip(b"\0").endswith(data.rstrip(b"\0")):
+            return False
+    return not places
+
+
 def checks():
     c, reply = tls.ask()
     yield reply.verf == tls.TOKEN and reply.accept == 0, \
@@ -105,6 +120,7 @@ def data():
         client = nfs.Nfs3(c, strict=True)
         fh = client.lookup(root, "large").fh
         yield read_all(client, fh, len(want)) == want, "READ of 3 MB"
+        yield read_together(client, fh, want), "12 MB of replies at once"
         c.send_bytewise(rpc.record(rpc.call(*NULL)))
         yield c.receive().accept == 0, "a call in records of one byte"
         calls = [rpc.call(*NULL) for _ in range(500)]

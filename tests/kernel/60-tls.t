@@ -10,7 +10,7 @@
 need openssl openssl tshark tshark
 # shellcheck source=tests/kernel/rig.sh
 . "$top/tests/kernel/rig.sh"
-tls_guest
+tls_guest tls
 [ -z "$NO_TLS" ] || skip_all "$NO_TLS"
 private "$@"
 # shellcheck source=tests/interop/tshark.sh

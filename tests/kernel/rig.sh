@@ -24,15 +24,15 @@ need_guest() {
 	[ -x "$bin/syscheck" ] || skip_all "$bin/syscheck is not built"
 }
 
-# udp_guest, tls_guest: make a guest for UDP or TLS unless it exists. NO_UDP and
-# NO_TLS say why it cannot be made. Call them before private, which has no
-# network to fetch it from.
+# udp_guest, tls_guest GUEST: make a guest for UDP or TLS unless it exists. NO_UDP
+# and NO_TLS say why it cannot be made. Call them before private, which has no
+# network to fetch it from. GUEST is tls, or ktls: TLS in the kernel and no client.
 udp_guest() {
 	[ -n "${TERN_PRIVATE:-}" ] || NO_UDP=$(_guest_made udp)
 	export NO_UDP
 }
 tls_guest() {
-	[ -n "${TERN_PRIVATE:-}" ] || NO_TLS=$(_guest_made tls)
+	[ -n "${TERN_PRIVATE:-}" ] || NO_TLS=$(_guest_made "$1")
 	export NO_TLS
 }
 
@@ -84,6 +84,7 @@ guest_boot() {
 	case " $* " in
 	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" qemu64 ;;
 	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" "$guest_cpu" ;;
+	*' PROTO=ktls '*) _guest_qemu "$bin/ktls/vmlinuz" "$guest_cpu" ;;
 	*) _guest_uml ;;
 	esac
 	pid[guest$number]=$!

@@ -8,11 +8,15 @@
 . "${0%/*}/../system/lib.sh"
 . "${0%/*}/../system/tree.sh"
 # shellcheck disable=SC2154 # of tree.sh
-tree_packages=$tree_packages,autopkgtest
+# dpkg-dev: what autopkgtest itself wants; the tree has no network to get it.
+tree_packages=$tree_packages,autopkgtest,dpkg-dev
 tree_boot
 
+touch "$T/before"
 "$top/etc/debian/build" "$T/deb" >"$T/build.out" 2>&1
 ok $? 'dpkg-buildpackage compiles the package' || diag "$(tail -n 20 "$T/build.out")"
+is "$(find "$O/nfsd" "$O/common" -newer "$T/before" -name '*.[oa]')" '' \
+    'in a copy: the tree is as it was'
 # shellcheck disable=SC2154 # $tree is of tree.sh
 cp "$T"/deb/tern_*.deb "$tree/tern.deb"
 mkdir "$tree/src"

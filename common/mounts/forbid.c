@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/util.h"
 #include "mounts/forbid.h"
@@ -51,8 +50,7 @@ forbid_usual(struct forbid *f)
 	size_t i;
 
 	for (i = 0; i < nitems(usual); i++)
-		if (access(usual[i], F_OK) == 0)
-			forbid_add(f, usual[i]);
+		forbid_add(f, usual[i]);
 }
 
 /* A path inside its filesystem. */

@@ -25,7 +25,7 @@ struct forbid {
 
 /* Adds a path, which may be made later. NULL is ignored. */
 void forbid_add(struct forbid *, const char *path);
-/* Adds the directories of keys and state that an installation has. */
+/* Adds the directories where keys and state are, or will be made. */
 void forbid_usual(struct forbid *);
 /*
  * Must this path not be exported? Then why says so, as the end of a sentence that

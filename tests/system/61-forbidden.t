@@ -31,6 +31,9 @@ for d in mountd nfsd; do
 	refused $d '/sys *(ro)' 'lies on sysfs' sysfs
 	refused $d '/var/lib *(ro)' "would show Tern's keys or state in /var/lib/tern" 'above the state'
 	refused $d '/var/lib/tern *(ro)' "would show Tern's keys or state in /var/lib/tern" 'the state'
+	mv /var/lib/tern /var/lib/later
+	refused $d '/var/lib *(ro)' 'in /var/lib/tern' 'above the state, before there is one'
+	mv /var/lib/later /var/lib/tern
 	refused $d "$T *(ro)" "would show Tern's keys or state in $T/key" 'above the handle key'
 	mount --bind /var/lib "$T/bind"
 	refused $d "$T/bind *(ro)" "in /var/lib/tern" 'a bind mount of it'

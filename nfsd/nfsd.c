@@ -89,6 +89,24 @@ set_audit(void *arg, const char *value)
 	return NULL;
 }
 
+/* DIRECTORY/ADDRESS */
+static const char *
+set_floating(void *arg, const char *value)
+{
+	struct nfsd *n = arg;
+	const char *slash = strrchr(value, '/');
+	struct addr *at = &n->floating_at[n->nfloating];
+
+	if (n->nfloating == LOCKS_FLOATING_MAX)
+		return "too many addresses";
+	if (value[0] != '/')
+		return "not an absolute path";
+	if (!addr_parse(at, slash + 1) || at->port != 0)
+		return "the last part of the path is no address";
+	n->floating[n->nfloating++] = value;
+	return NULL;
+}
+
 /* clang-format off */
 static const struct daemon_option options[] = {
 	{ 'H', "health", NULL, "ask the running nfsd for every export: 0, or 1 and the reason", OPT_FLAG(struct nfsd, health) },
@@ -110,6 +128,7 @@ static const struct daemon_option settings[] = {
 	{ 0, "datagram-bytes-per-second", "n", "UDP replies beyond 1.5 times their calls; 0: no limit", OPT_LIMIT },
 	{ 0, "datagrams-per-second", "n", "UDP calls of one client; 0: no limit", OPT_LIMIT },
 	{ 0, "files", "n", "files that each worker keeps open", OPT_UINT(struct nfsd, setup.files, 1, CACHE_FILES_MAX) },
+	{ 0, "floating", "directory", "keeps the same for the address that it is named by; repeatable", OPT_CALL(set_floating) },
 	{ 0, "fragments-max", "n", "fragments of one TCP record", OPT_LIMIT },
 	{ 0, "grace", "seconds", "for clients to reclaim locks", OPT_UINT(struct nfsd, grace, 1, LOCKS_GRACE_MAX) },
 	{ 0, "idle-seconds", "n", "seconds a TCP connection may be idle", OPT_LIMIT },

@@ -93,11 +93,13 @@ enum nfsd_message {
 	NFSD_LOCKS_SAVED, /* struct nfsd_locks_saved */
 	NFSD_LOCKS_LIST, /* send every lock */
 	NFSD_LOCKS_DROP, /* struct addr: free what it holds */
+	NFSD_LOCKS_LEAVE, /* struct locks_left */
 	NFSD_LOCKS_CLIENT, /* from here on to the parent;
 			      struct nfsd_locks_client, name */
 	NFSD_LOCKS_GONE, /* struct locks_listed, name */
 	NFSD_LOCKS_ROW, /* struct locks_row, name; empty: it was the last */
 	NFSD_LOCKS_DROPPED, /* uint32_t: how many locks and waiters */
+	NFSD_LOCKS_LEFT, /* struct locks_left */
 	NFSD_MESSAGES
 };
 
@@ -204,7 +206,7 @@ struct nfsd_locks_client {
 
 struct nfsd_locks_saved {
 	uint32_t number;
-	bool saved; /* else the client gets no lock */
+	uint32_t stat; /* enum locks_stat: GRANTED, or why it gets no lock */
 };
 
 /* The command line of the first process. */
@@ -230,6 +232,9 @@ struct nfsd {
 	unsigned int grace; /* -o grace=seconds */
 	uint16_t lock_port, status_port; /* 0: chosen; the same for both */
 	const char *state_dir; /* -o state=path */
+	const char *floating[LOCKS_FLOATING_MAX]; /* -o floating=path */
+	struct addr floating_at[LOCKS_FLOATING_MAX];
+	size_t nfloating;
 };
 
 /* parent/parent.c, worker/worker.c, broker/role.c, metrics/process.c,

@@ -45,6 +45,7 @@ same_client(const struct lock_client *c, const struct locks_listed *l,
 
 	return a->vers == b->vers && a->kind == b->kind &&
 	    a->name_len == b->name_len && addr_same_host(&a->from, &b->from) &&
+	    (b->to.family == 0 || addr_same_host(&a->to, &b->to)) &&
 	    (b->name_len == 0 || memcmp(c->name, name, b->name_len) == 0);
 }
 
@@ -117,8 +118,8 @@ put_line(char out[LINE_BYTES], const struct lock_client *c, bool gone)
 	(void)addr_print(&client->from, from);
 	(void)addr_print(&client->to, to);
 	if (gone)
-		n = snprintf(out, LINE_BYTES, "- %s %u %s %s\n", from,
-		    client->vers, transports[client->kind], hex);
+		n = snprintf(out, LINE_BYTES, "- %s %u %s %s %s\n", from,
+		    client->vers, transports[client->kind], to, hex);
 	else
 		n = snprintf(out, LINE_BYTES, "+ %s %u %s %s %d %s\n", from,
 		    client->vers, transports[client->kind], to, c->listed.state,
@@ -166,7 +167,17 @@ get_name(const char *hex, struct locks_client *c, uint8_t name[LOCKS_TEXT_MAX])
 	return true;
 }
 
-/* Applies one line to the list. Returns false if it makes no sense. */
+/* The address that a client calls this server by. */
+static bool
+get_to(const char *text, struct locks_client *c)
+{
+	return text != NULL && addr_parse(&c->to, text) && c->to.port == 0;
+}
+
+/*
+ * Applies one line to the list. Returns false if it makes no sense. An older Tern
+ * wrote lines - without the address of the server.
+ */
 static bool
 get_line(struct lock_state *s, char *line)
 {
@@ -183,7 +194,11 @@ get_line(struct lock_state *s, char *line)
 		words[n++] = strsep(&line, " ");
 	if (line != NULL || strcmp(words[0], gone ? "-" : "+") != 0 ||
 	    !get_client(words, &l.client) ||
-	    !get_name(words[gone ? 4 : 6], &l.client, name))
+	    ((!gone || words[5] != NULL) && !get_to(words[4], &l.client)) ||
+	    !get_name(words[!gone	       ? 6 :
+			      words[5] != NULL ? 5 :
+						 4],
+		&l.client, name))
 		return false;
 	c = find(s, &l, name);
 	if (gone) {
@@ -191,8 +206,7 @@ get_line(struct lock_state *s, char *line)
 			drop_client(s, c);
 		return c != NULL;
 	}
-	if (!addr_parse(&l.client.to, words[4]) || l.client.to.port != 0 ||
-	    !get_number(words[5], INT32_MIN, INT32_MAX, &state))
+	if (!get_number(words[5], INT32_MIN, INT32_MAX, &state))
 		return false;
 	l.state = (int32_t)state;
 	if (c != NULL)
@@ -323,18 +337,11 @@ lock_state_open(struct lock_state *s, const char *dir)
 	s->log = -1;
 	(void)snprintf(s->path, sizeof(s->path), "%s/" LOCK_STATE_FILE, dir);
 	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dir == -1) {
-		log_warn("locks: %s: no locks are served: make the directory, "
-			 "or name another with -o state",
-		    dir);
+	if (s->dir == -1)
 		return false;
-	}
 	/* The kernel frees it when this process ends, however it ends. */
 	if (flock(s->dir, LOCK_EX | LOCK_NB) == -1) {
-		log_warnx("locks: %s: another nfsd uses it: no locks are "
-			  "served: name another directory with -o state",
-		    dir);
-		close(s->dir);
+		close_keep_errno(s->dir);
 		s->dir = -1;
 		return false;
 	}
@@ -447,8 +454,7 @@ lock_state_add(struct lock_state *s, const struct locks_listed *l,
 	struct lock_client *c = find(s, l, name);
 	bool lost = c != NULL && c->lost;
 
-	if (c != NULL && c->listed.state == l->state &&
-	    addr_same_host(&c->listed.client.to, &l->client.to))
+	if (c != NULL && c->listed.state == l->state)
 		return true;
 	if (c != NULL)
 		drop_client(s, c);

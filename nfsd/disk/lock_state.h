@@ -6,7 +6,7 @@
  *
  *	tern-locks 1 191234567
  *	+ 10.0.0.7 4 tcp 10.0.0.1 13 6c6170746f70
- *	- 10.0.0.7 4 tcp 6c6170746f70
+ *	- 10.0.0.7 4 tcp 10.0.0.1 6c6170746f70
  *
  * A line + adds a client: address, version of NLM, transport, the address that
  * it calls this server by, its own state number, and its name in hexadecimal. A
@@ -46,10 +46,11 @@ struct lock_state {
 };
 
 /*
- * Opens the directory and reads the file. Logs what is wrong with either. A file
+ * Opens the directory and reads the file. Logs what is wrong with the file. One
  * that is not one of these is renamed to "locks.bad". The state number is then
  * made from the clock, as without a file: no client has heard a higher one.
- * Returns false if the directory cannot be used or another nfsd uses it.
+ * Returns false with errno if the directory cannot be used. EWOULDBLOCK: another
+ * nfsd uses it.
  */
 bool lock_state_open(struct lock_state *, const char *dir);
 void lock_state_close(struct lock_state *);

@@ -33,10 +33,11 @@ hash_client(const struct locks_table *t, const struct locks_client *c,
     const uint8_t *name)
 {
 	struct addr from = without_port(&c->from);
+	uint64_t to = hash_bytes(&t->key, c->to.bytes, sizeof(c->to.bytes));
 
 	return hash_mix(hash_bytes(&t->key, name, c->name_len) ^
 		   hash_bytes(&t->key, from.bytes, sizeof(from.bytes)) ^
-		   ((uint64_t)c->vers << 8 | c->kind)) %
+		   hash_mix(to) ^ ((uint64_t)c->vers << 8 | c->kind)) %
 	    CLIENT_BUCKETS;
 }
 
@@ -57,6 +58,7 @@ client_find(struct locks_table *t, const struct locks_client *who,
 	while (c != NULL &&
 	    (c->listed.client.vers != who->vers ||
 		c->listed.client.kind != who->kind ||
+		!addr_same_host(&c->listed.client.to, &who->to) ||
 		!client_has_name(c, &who->from, name, who->name_len)))
 		c = c->next;
 	return c;
@@ -111,10 +113,8 @@ client_make(struct locks_table *t, const struct locks_client *who,
 	struct table_client *c = client_find(t, who, name), **at;
 	struct table_host *host;
 
-	if (c != NULL) {
-		c->listed.client.to = who->to;
+	if (c != NULL)
 		return c;
-	}
 	host = host_make(t, &who->from);
 	if (host == NULL)
 		return table_limit(t, &who->from, "memory");

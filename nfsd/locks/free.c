@@ -194,18 +194,57 @@ note_state(struct locks_table *t, struct table_client *c,
 		doomed_restart(t, c, a->state);
 }
 
-bool
-client_save(struct locks_table *t, struct table_client *c,
-    const struct locks_ask *a)
+/*
+ * Notes the state that the client tells. LOCKS_GRANTED if it is on the disk, or
+ * does not want to be told of restarts.
+ */
+static enum locks_stat
+save(struct locks_table *t, struct table_client *c, const struct locks_ask *a)
 {
+	enum locks_stat stat = LOCKS_GRANTED;
+
 	note_state(t, c, a);
 	if (c->saved || !a->monitored)
-		return true;
-	c->asked = true;
-	if (t->hooks.save == NULL ||
-	    t->hooks.save(t->hooks.arg, &c->listed, c->name))
-		c->saved = true;
-	return c->saved;
+		return LOCKS_GRANTED;
+	if (t->hooks.save != NULL)
+		stat = t->hooks.save(t->hooks.arg, &c->listed, c->name);
+	c->saved = stat == LOCKS_GRANTED;
+	/* A client that must wait may be on a list from before: not gone. */
+	c->asked |= stat != LOCKS_GRACE;
+	return stat;
+}
+
+enum locks_stat
+client_take(struct locks_table *t, struct table_client *c,
+    const struct table_ask *q, struct table_opened *o, struct locks_file **f)
+{
+	enum locks_stat stat = save(t, c, q->ask);
+
+	*f = NULL;
+	if (stat != LOCKS_GRANTED)
+		return stat;
+	*f = file_take(t, q, c->host, o);
+	return *f != NULL ? LOCKS_GRANTED : LOCKS_NOLOCKS;
+}
+
+uint32_t
+table_leave(struct locks_table *t, const struct addr *at)
+{
+	const struct doom d = { .state = 0 };
+	struct table_client *c;
+	uint32_t remain = 0;
+	size_t i;
+
+	grace_leave(t, at);
+	for (i = 0; i < CLIENT_BUCKETS; i++)
+		for (c = t->clients[i]; c != NULL; c = c->next) {
+			if (!addr_same_host(&c->listed.client.to, at))
+				continue;
+			(void)doom_client(t, c, &d);
+			c->saved = c->asked = false;
+			remain += c->locks + c->nwaiters;
+		}
+	return remain;
 }
 
 uint32_t

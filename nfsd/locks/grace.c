@@ -39,7 +39,8 @@ table_grace(struct locks_table *t, unsigned int seconds)
 {
 	if (seconds > LOCKS_GRACE_MAX)
 		seconds = LOCKS_GRACE_MAX;
-	t->grace_until = t->now + (uint64_t)seconds * 1000;
+	if (t->grace_until < t->now + (uint64_t)seconds * 1000)
+		t->grace_until = t->now + (uint64_t)seconds * 1000;
 	t->last_heard = t->now;
 	t->next_due[0] = sooner(t->next_due[0], t->now + 1);
 }
@@ -55,6 +56,20 @@ table_listed(struct locks_table *t, const struct locks_listed *l,
 	g->listed = *l;
 	memcpy(g->name, name, l->client.name_len);
 	TAILQ_INSERT_TAIL(&t->graced, g, entry);
+}
+
+void
+grace_leave(struct locks_table *t, const struct addr *at)
+{
+	struct graced *g, *next;
+
+	for (g = TAILQ_FIRST(&t->graced); g != NULL; g = next) {
+		next = TAILQ_NEXT(g, entry);
+		if (!addr_same_host(&g->listed.client.to, at))
+			continue;
+		TAILQ_REMOVE(&t->graced, g, entry);
+		free(g);
+	}
 }
 
 static bool
@@ -92,7 +107,8 @@ may_reclaim(struct locks_table *t, const struct table_ask *q)
 			continue;
 		found = g->heard = true;
 		if (g->listed.client.vers == c->vers &&
-		    g->listed.client.kind == c->kind)
+		    g->listed.client.kind == c->kind &&
+		    addr_same_host(&g->listed.client.to, &c->to))
 			g->reclaimed = true;
 	}
 	if (found)

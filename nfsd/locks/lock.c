@@ -112,9 +112,8 @@ table_lock(struct locks_table *t, const struct table_ask *q,
 	if (w.client == NULL)
 		return LOCKS_NOLOCKS;
 	client_pin(t, w.client);
-	stat = LOCKS_NOLOCKS;
-	if (client_save(t, w.client, q->ask) &&
-	    (f = file_take(t, q, w.client->host, o)) != NULL) {
+	stat = client_take(t, w.client, q, o, &f);
+	if (stat == LOCKS_GRANTED) {
 		file_enter(t, f);
 		file_better(t, f, o);
 		stat = lock_file(t, f, &w, q);

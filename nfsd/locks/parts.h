@@ -127,15 +127,14 @@ void doomed_sweep(struct locks_table *, bool slow);
 /* A client was restarted: frees what it has under another state. */
 void doomed_restart(struct locks_table *, struct table_client *, int32_t state);
 
-/*
- * Notes the state that the client tells. Is it on the disk, if it wants to be
- * told of restarts?
- */
-bool client_save(struct locks_table *, struct table_client *,
-    const struct locks_ask *);
+/* A client that is on the disk takes the file of its question, or why not. */
+enum locks_stat client_take(struct locks_table *, struct table_client *,
+    const struct table_ask *, struct table_opened *, struct locks_file **);
 
 /* grace.c. LOCKS_GRANTED, or LOCKS_GRACE for this question. */
 enum locks_stat grace_judge(struct locks_table *, const struct table_ask *);
+/* Forgets the listed clients of an address. */
+void grace_leave(struct locks_table *, const struct addr *at);
 /* Ends grace when it is time. Returns the next time. */
 uint64_t grace_sweep(struct locks_table *);
 

@@ -281,7 +281,8 @@ on_nlm(void *arg, struct ipc_message *m)
 static void
 begin(struct locks_server *s)
 {
-	table_grace(s->table, s->grace);
+	if (s->grace > 0)
+		table_grace(s->table, s->grace);
 	s->begun = true;
 }
 
@@ -297,7 +298,8 @@ on_start(void *arg, struct ipc_message *m)
 	s->begun = false;
 	s->grace = in.grace;
 	s->listed = in.n;
-	table_unlist(s->table);
+	if (in.at.family == 0)
+		table_unlist(s->table);
 	if (s->listed == 0)
 		begin(s);
 	server_unlock(s);
@@ -402,6 +404,21 @@ on_drop(void *arg, struct ipc_message *m)
 }
 
 static void
+on_leave(void *arg, struct ipc_message *m)
+{
+	struct locks_role *r = role_exports_arg(arg);
+	struct locks_left left;
+
+	memcpy(&left, m->data, sizeof(left));
+	server_lock(&r->server);
+	left.remain = table_leave(r->server.table, &left.at);
+	server_unlock(&r->server);
+	if (ipc_send(r->role->channel, NFSD_LOCKS_LEFT, &left, sizeof(left),
+		NULL, 0) == -1)
+		fatal("parent");
+}
+
+static void
 on_stop(void *arg UNUSED, struct ipc_message *m UNUSED)
 {
 	exit(0);
@@ -418,6 +435,7 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 	[NFSD_LOCKS_SAVED]    = { "saved",    sizeof(struct nfsd_locks_saved), sizeof(struct nfsd_locks_saved), 0, 0, on_saved },
 	[NFSD_LOCKS_LIST]     = { "list",     0, 0, 0, 0, on_list },
 	[NFSD_LOCKS_DROP]     = { "drop",     sizeof(struct addr), sizeof(struct addr), 0, 0, on_drop },
+	[NFSD_LOCKS_LEAVE]    = { "leave",    sizeof(struct locks_left), sizeof(struct locks_left), 0, 0, on_leave },
 };
 /* clang-format on */
 

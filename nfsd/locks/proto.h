@@ -28,10 +28,11 @@
  * Threads of the locks role, each with a channel to the broker. If nlm is
  * restarted while filesystems hang, its new channels find free ones.
  */
-#define LOCKS_SERVERS	(2 * LOCKS_THREADS)
-#define LOCKS_TEXT_MAX	1024 /* bytes of a caller's name, and of an owner */
-#define LOCKS_COOKIE	8 /* unpredictable bytes in our call-backs */
-#define LOCKS_GRACE_MAX 3600 /* seconds */
+#define LOCKS_SERVERS	   (2 * LOCKS_THREADS)
+#define LOCKS_TEXT_MAX	   1024 /* bytes of a caller's name, and of an owner */
+#define LOCKS_COOKIE	   8 /* unpredictable bytes in our call-backs */
+#define LOCKS_GRACE_MAX	   3600 /* seconds */
+#define LOCKS_FLOATING_MAX 16 /* addresses that move between machines */
 
 /* As NLM 4 has them; the codecs of versions 1 and 3 translate. */
 enum locks_stat {
@@ -61,9 +62,10 @@ enum locks_question {
 };
 
 /*
- * A client of NLM: address without port, name, version and transport. Linux
- * counts svids from 0 for each version and transport. The name is a claim of
- * the client: bytes, never looked up. It stands behind the message.
+ * A client of NLM: address without port, name, version and transport, and the
+ * address that it calls this server by. Linux counts svids from 0 for each of the
+ * last three. The name is a claim of the client: bytes, never looked up. It stands
+ * behind the message.
  */
 struct locks_client {
 	struct addr from; /* with its port, for the port rule */
@@ -153,16 +155,31 @@ struct locks_reply {
 struct locks_listed {
 	struct locks_client client;
 	int32_t state; /* the last that the client told in LOCK; 0: none */
+	int32_t server; /* of this server, for the client to be told; else 0 */
+	bool floating; /* this server is known by that address alone */
 };
 
 /*
  * From the parent to the locks role and the nlm role, before the clients of the
- * list, if any: n messages of struct locks_listed follow.
+ * list, if any: n messages of struct locks_listed follow. That of a floating
+ * address comes while others are served, and takes nothing back that another
+ * start has said.
  */
 struct locks_start {
-	int32_t state; /* of this server; odd */
+	struct addr at; /* floating; family 0: all addresses that are not */
+	int32_t state; /* of this server, by that address; odd */
 	uint32_t grace; /* seconds; 0: no client held a lock */
 	uint32_t n;
+};
+
+/*
+ * A floating address left this machine: what its clients hold is freed, without a
+ * word that they are gone, since they reclaim elsewhere. The parent asks again
+ * until nothing remains.
+ */
+struct locks_left {
+	struct addr at;
+	uint32_t remain; /* in the answer */
 };
 
 /* One lock, waiting lock or share, for nfsd -L. Behind it the name. */

@@ -22,7 +22,8 @@ struct outgoing;
 /* A thread that waits until the parent has saved a client. */
 struct server_saving {
 	uint32_t number; /* 0: none */
-	bool answered, saved;
+	bool answered;
+	enum locks_stat stat;
 };
 
 /* Messages in the order in which the table made them. */

@@ -111,9 +111,8 @@ table_share(struct locks_table *t, const struct table_ask *q,
 	if (c == NULL)
 		return LOCKS_NOLOCKS;
 	client_pin(t, c);
-	stat = LOCKS_NOLOCKS;
-	if (client_save(t, c, q->ask) &&
-	    (f = file_take(t, q, c->host, o)) != NULL) {
+	stat = client_take(t, c, q, o, &f);
+	if (stat == LOCKS_GRANTED) {
 		file_enter(t, f);
 		stat = share_file(t, f, c, q);
 		file_leave(t, f);

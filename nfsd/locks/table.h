@@ -14,10 +14,6 @@
 
 #include <sys/types.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "nfsd/locks/kernel.h"
 #include "nfsd/locks/proto.h"
 
@@ -60,8 +56,9 @@ struct table_hooks {
 	void (*wait)(void *arg);
 	void (*wake)(void *arg); /* a file is not busy any more */
 	void (*close)(void *arg, int fd);
-	/* A client's first lock: is it on the disk now? May wait. */
-	bool (*save)(void *arg, const struct locks_listed *, const char *name);
+	/* A client's first lock: LOCKS_GRANTED if it is on disk. May wait. */
+	enum locks_stat (*save)(void *, const struct locks_listed *,
+	    const char *);
 	void (*gone)(void *arg, const struct locks_listed *, const char *name);
 	/* The message LOCKS_GRANT, with name and owner behind it. */
 	void (*grant)(void *arg, const void *message, size_t len);
@@ -124,12 +121,14 @@ enum locks_stat table_unshare(struct locks_table *, const struct table_ask *);
 enum locks_stat table_free_client(struct locks_table *,
     const struct table_ask *);
 uint32_t table_drop(struct locks_table *, const struct addr *);
+/* An address of ours is elsewhere: dooms what its clients hold. What remains? */
+uint32_t table_leave(struct locks_table *, const struct addr *at);
 /* Is there a client at this address? Then an export has admitted it. */
 bool table_knows(struct locks_table *, const struct addr *);
 
 /*
- * grace.c. Begins grace for the clients that are listed. Without any, or with 0
- * seconds, there is none.
+ * grace.c. Begins grace for the clients that are listed, or makes it longer.
+ * Without any, or with 0 seconds, there is none.
  */
 void table_grace(struct locks_table *, unsigned int seconds);
 /* Empties the list; adds a client to it. */

@@ -296,7 +296,7 @@ take_place(struct locks_server *s)
 }
 
 /* Asks the parent to write down that a client has locks, and waits. */
-static bool
+static enum locks_stat
 save(void *arg, const struct locks_listed *l, const char *name)
 {
 	struct locks_server *s = arg;
@@ -304,10 +304,10 @@ save(void *arg, const struct locks_listed *l, const char *name)
 	struct nfsd_locks_client m = { .listed = *l };
 	struct timespec until = clock_after(SERVER_SAVE_MS);
 	struct server_saving *mine;
-	bool saved;
+	enum locks_stat stat;
 
 	if (s->parent == -1)
-		return true;
+		return LOCKS_GRANTED;
 	mine = take_place(s);
 	m.number = mine->number;
 	memcpy(buf, &m, sizeof(m));
@@ -321,10 +321,10 @@ save(void *arg, const struct locks_listed *l, const char *name)
 	    pthread_cond_clockwait(&s->saved, &s->lock, CLOCK_MONOTONIC,
 		&until) == 0)
 		continue;
-	saved = mine->saved;
+	stat = mine->answered ? mine->stat : LOCKS_NOLOCKS;
 	mine->number = 0;
 	refresh(s);
-	return saved;
+	return stat;
 }
 
 void
@@ -336,7 +336,7 @@ server_saved(struct locks_server *s, const struct nfsd_locks_saved *m)
 	for (i = 0; i < LOCKS_SERVERS; i++)
 		if (m->number != 0 && s->saving[i].number == m->number) {
 			s->saving[i].answered = true;
-			s->saving[i].saved = m->saved;
+			s->saving[i].stat = (enum locks_stat)m->stat;
 		}
 	pthread_cond_broadcast(&s->saved);
 	server_unlock(s);

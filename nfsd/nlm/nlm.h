@@ -11,10 +11,9 @@
 #define NLM_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "nfsd/locks/proto.h"
+#include "nfsd/nlm/states.h"
 #include "rpc/rpc.h"
 #include "rpc/xdr.h"
 
@@ -108,7 +107,7 @@ struct nlm_question {
 /* What the operations use; one per process. */
 struct nlm {
 	bool nolocks; /* every lock is refused */
-	int32_t state; /* NSM state of this server; 0: not known yet */
+	struct nlm_states states;
 	/*
 	 * Asks the locks role and waits for the answer: brief questions in the
 	 * event loop, others on a file thread. False: there is none.

@@ -215,7 +215,7 @@ void
 nsm_stat(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
-	res->state = ctx->nlm->state;
+	res->state = nlm_state(&ctx->nlm->states, &ctx->call->peer->to);
 }
 
 /* Tern monitors for no other server. */
@@ -224,7 +224,7 @@ nsm_mon(struct call_ctx *ctx, const struct call_args *args UNUSED,
     struct call_res *res)
 {
 	res->answer.stat = LOCKS_FAILED;
-	res->state = ctx->nlm->state;
+	res->state = nlm_state(&ctx->nlm->states, &ctx->call->peer->to);
 }
 
 void

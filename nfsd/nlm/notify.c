@@ -44,7 +44,6 @@ struct notifier {
 	TAILQ_HEAD(, errand) errands;
 	uint64_t numbers;
 	unsigned int proofs;
-	int32_t state;
 	struct utsname machine;
 };
 
@@ -132,14 +131,15 @@ send_name(struct notifier *n, const struct errand *e, const char *name)
 	xdr_out_init(&x, args, sizeof(args));
 	xdr_put_string(&x, name);
 	if (!e->is_proof)
-		xdr_put_i32(&x, n->state);
+		xdr_put_i32(&x, e->listed.server);
 	return outgoing_send(n->out, &call, args, x.len);
 }
 
 /*
  * Linux knows this server by the address that it mounted, others may know it by
- * its name: they get both. The client's own address is a name that it can always
- * look up. Returns false if a limit forbids it now.
+ * its name: they get both. The name of a floating address is not known here, and
+ * that of this machine means another server. The client's own address is a name that
+ * it can always look up. Returns false if a limit forbids it now.
  */
 static bool
 try(struct notifier *n, struct errand *e)
@@ -154,7 +154,8 @@ try(struct notifier *n, struct errand *e)
 	at.port = 0;
 	if (!send_name(n, e, addr_print(&at, text)))
 		return false;
-	if (!e->is_proof && n->machine.nodename[0] != '\0')
+	if (!e->is_proof && !e->listed.floating &&
+	    n->machine.nodename[0] != '\0')
 		(void)send_name(n, e, n->machine.nodename);
 	return true;
 }
@@ -261,16 +262,29 @@ notify_free(struct notifier *n)
 	free(n);
 }
 
-void
-notify_start(struct notifier *n, int32_t state)
+/* Drops the errands for an address of this server, or for all. */
+static void
+drop_all(struct notifier *n, const struct addr *at)
 {
 	struct errand *e, *next;
 
-	n->state = state;
 	for (e = TAILQ_FIRST(&n->errands); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
-		drop(n, e);
+		if (at == NULL || addr_same_host(&e->listed.client.to, at))
+			drop(n, e);
 	}
+}
+
+void
+notify_start(struct notifier *n)
+{
+	drop_all(n, NULL);
+}
+
+void
+notify_left(struct notifier *n, const struct addr *at)
+{
+	drop_all(n, at);
 }
 
 void

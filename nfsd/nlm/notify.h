@@ -34,7 +34,9 @@ struct notifier *notify_new(struct event_base *, struct outgoing *,
     const struct notify_hooks *);
 void notify_free(struct notifier *);
 /* A new table: forgets the clients of the last one. */
-void notify_start(struct notifier *, int32_t state);
+void notify_start(struct notifier *);
+/* The machine has this address no longer: tells none of its clients. */
+void notify_left(struct notifier *, const struct addr *at);
 /* Tells this client. */
 void notify_listed(struct notifier *, const struct locks_listed *,
     struct slice name);

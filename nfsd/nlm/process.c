@@ -334,8 +334,9 @@ on_start(void *arg, struct ipc_message *m)
 	struct locks_start start;
 
 	memcpy(&start, m->data, sizeof(start));
-	r->nlm.state = start.state;
-	notify_start(r->notifier, start.state);
+	nlm_set_state(&r->nlm.states, &start.at, start.state);
+	if (start.at.family == 0)
+		notify_start(r->notifier);
 }
 
 static void
@@ -359,6 +360,7 @@ on_address_left(void *arg, struct ipc_message *m)
 	struct addr at;
 
 	memcpy(&at, m->data, sizeof(at));
+	notify_left(r->notifier, &at);
 	if (r->streams != NULL)
 		(void)rpc_streams_end_local(r->streams, &at);
 }

@@ -59,13 +59,15 @@ read_news(struct addresses *a, struct nlmsghdr *h, size_t len)
 	struct addr at;
 
 	for (; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
-		if (h->nlmsg_type != RTM_DELADDR ||
+		if ((h->nlmsg_type != RTM_DELADDR &&
+			h->nlmsg_type != RTM_NEWADDR) ||
 		    h->nlmsg_len < NLMSG_LENGTH(sizeof(struct ifaddrmsg)) ||
 		    !address_of(h, &at))
 			continue;
-		log_debug("address %s left this machine",
-		    addr_print(&at, text));
-		a->left(a->arg, &at);
+		log_debug("address %s: %s", addr_print(&at, text),
+		    h->nlmsg_type == RTM_NEWADDR ? "here" :
+						   "left this machine");
+		a->moved(a->arg, &at, h->nlmsg_type == RTM_NEWADDR);
 	}
 }
 
@@ -89,21 +91,34 @@ on_news(evutil_socket_t fd, short what UNUSED, void *arg)
 			  "connections to one that left may stay a while");
 }
 
+/* The kernel answers with every address, as if it came now. */
+static bool
+ask_for_all(int fd)
+{
+	struct {
+		struct nlmsghdr h;
+		struct ifaddrmsg m;
+	} ask = { .h = { .nlmsg_len = NLMSG_LENGTH(sizeof(ask.m)),
+		      .nlmsg_type = RTM_GETADDR,
+		      .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
+
+	return send(fd, &ask, sizeof(ask), 0) == (ssize_t)sizeof(ask);
+}
+
 void
-addresses_start(struct addresses *a, struct event_base *base,
-    void (*left)(void *arg, const struct addr *), void *arg)
+addresses_start(struct addresses *a, struct event_base *base)
 {
 	const struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
 		.nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
 
-	*a = (struct addresses){ .left = left, .arg = arg };
 	a->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
 	    NETLINK_ROUTE);
 	if (a->fd == -1 ||
 	    bind(a->fd, (const struct sockaddr *)&groups, sizeof(groups)) ==
-		-1) {
-		log_info("addresses: the kernel does not tell when one leaves "
-			 "this machine: %s",
+		-1 ||
+	    !ask_for_all(a->fd)) {
+		log_info("addresses: the kernel does not tell when one comes "
+			 "or leaves: %s",
 		    strerror(errno));
 		return;
 	}

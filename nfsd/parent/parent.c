@@ -334,17 +334,17 @@ on_checked(void *arg, struct ipc_message *m)
 	parent_health_checked(&p->health, role_index(arg), &checked);
 }
 
-/* Connections of clients to this address are worth nothing any more. */
+/* Connections of clients to an address that left are worth nothing any more. */
 static void
-on_address_left(void *arg, const struct addr *at)
+on_address(void *arg, const struct addr *at, bool here)
 {
 	struct parent *p = arg;
 	unsigned int i;
 
-	for (i = 0; i < p->n->setup.workers; i++)
+	for (i = 0; !here && i < p->n->setup.workers; i++)
 		(void)role_send(p->workers[i], NFSD_ADDRESS_LEFT, at,
 		    sizeof(*at), NULL, 0);
-	parent_locks_address_left(&p->locks, at);
+	parent_locks_address(&p->locks, at, here);
 }
 
 static struct role_child *
@@ -747,7 +747,8 @@ nfsd_parent(struct nfsd *n)
 	resolver_start(p.resolver, p.base, &n->d, &p.watch);
 	names_start(p.names, p.resolver);
 	mounts_start(&p.mounts, p.base, p.jail, on_mounts, &p);
-	addresses_start(&p.addresses, p.base, on_address_left, &p);
+	p.addresses = (struct addresses){ .moved = on_address, .arg = &p };
+	addresses_start(&p.addresses, p.base);
 	daemon_signals(p.base, &n->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);

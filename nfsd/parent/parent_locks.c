@@ -31,6 +31,7 @@ _Static_assert(LOCKS_SERVERS <= IPC_FDS_MAX && LOCKS_THREADS < IPC_FDS_MAX,
     "one message carries all channels");
 
 #define RETRY_MS 1000 /* between tries to write to a disk that refused it */
+#define TURN_MS	 100 /* between two looks at floating addresses that move */
 
 static bool
 runs(const struct role_child *role)
@@ -83,125 +84,189 @@ connect_locks(struct parent_locks *l)
 		make_channels(l->roles, type, LOCKS_THREADS + 1, NULL);
 }
 
-/* ---- the list ---- */
+/* ---- the lists ---- */
 
 /* Sends a message with a name behind it. */
 static void
-send_listed(struct role_child *role, const struct lock_client *c)
+send_listed(struct role_child *role, const struct lock_book *b,
+    const struct lock_client *c)
 {
 	uint8_t buf[LOCKS_LISTED_MAX];
-	size_t len = c->listed.client.name_len;
+	struct locks_listed listed = c->listed;
+	size_t len = listed.client.name_len;
 
-	memcpy(buf, &c->listed, sizeof(c->listed));
-	memcpy(buf + sizeof(c->listed), c->name, len);
-	(void)role_send(role, NFSD_LOCKS_LISTED, buf, sizeof(c->listed) + len,
+	listed.server = b->state.state;
+	listed.floating = b->at.family != 0;
+	memcpy(buf, &listed, sizeof(listed));
+	memcpy(buf + sizeof(listed), c->name, len);
+	(void)role_send(role, NFSD_LOCKS_LISTED, buf, sizeof(listed) + len,
 	    NULL, 0);
 }
 
-/* Tells a role the state number, and while grace lasts the clients. */
+/* Tells a role the state number of a list, and while grace lasts the clients. */
 static void
-send_start(struct parent_locks *l, struct role_child *role)
+send_book(struct role_child *role, const struct lock_book *b)
 {
-	struct locks_start m = { .state = l->state.state };
-	uint64_t now = clock_ms();
+	struct locks_start m = { .at = b->at,
+		.state = b->state.state,
+		.grace = lock_book_grace(b) };
 	size_t i;
 
 	if (!runs(role))
 		return;
-	if (l->begun && now < l->grace_until_ms) {
-		m.grace = (uint32_t)((l->grace_until_ms - now + 999) / 1000);
-		for (i = 0; i < l->state.n; i++)
-			m.n += l->state.clients[i].lost;
-	}
+	for (i = 0; m.grace > 0 && i < b->state.n; i++)
+		m.n += b->state.clients[i].lost;
 	if (m.n == 0)
 		m.grace = 0;
 	(void)role_send(role, NFSD_LOCKS_START, &m, sizeof(m), NULL, 0);
-	for (i = 0; m.n > 0 && i < l->state.n; i++)
-		if (l->state.clients[i].lost)
-			send_listed(role, &l->state.clients[i]);
+	for (i = 0; m.n > 0 && i < b->state.n; i++)
+		if (b->state.clients[i].lost)
+			send_listed(role, b, &b->state.clients[i]);
 }
 
-/* Says once that the disk refuses the list. */
+/* The first list takes back what was said before. */
 static void
-tell_refused(struct parent_locks *l)
+send_start(const struct parent_locks *l, struct role_child *role)
 {
-	if (!l->told)
-		log_warn("%s: clients get no locks until it can be written",
-		    l->state.path);
-	l->told = true;
+	size_t i;
+
+	for (i = 0; i < l->books.n; i++)
+		if (i == 0 || l->books.list[i].begun)
+			send_book(role, &l->books.list[i]);
 }
 
+/* Begins a list while others are in use. */
 static void
-tell_written(struct parent_locks *l)
+begin_book(struct parent_locks *l, struct lock_book *b)
 {
-	if (l->told)
-		log_info("%s: it can be written again", l->state.path);
-	l->told = false;
+	if (!b->here || b->leaving || !runs(l->roles[PARENT_LOCKS]) ||
+	    !lock_book_begin(b, l->n->grace))
+		return;
+	send_book(l->roles[PARENT_LOCKS], b);
+	send_book(l->roles[PARENT_NLM], b);
 }
 
-/* The table is lost: raises the state number, and begins grace. */
+/* The table is lost, with what was to be freed of addresses that left. */
 static void
 begin(struct parent_locks *l)
 {
-	l->begun = false;
-	l->tried_ms = clock_ms();
-	if (!l->has_state)
-		return;
-	if (!lock_state_raise(&l->state)) {
-		tell_refused(l);
-		return;
+	struct lock_book *b;
+	size_t i;
+
+	for (i = 0; i < l->books.n; i++) {
+		b = &l->books.list[i];
+		if (b->leaving)
+			lock_book_close(b);
+		if (b->here)
+			(void)lock_book_begin(b, l->n->grace);
 	}
-	tell_written(l);
-	l->begun = true;
-	l->grace_until_ms = clock_ms() + (uint64_t)l->n->grace * 1000;
-	if (l->state.n == 0)
+}
+
+/*
+ * Goes on with floating addresses: one that came gets its list as soon as no
+ * other head uses that, and one that left gives it up when its locks are freed.
+ */
+static void
+turn(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	const struct timeval soon = { .tv_usec = TURN_MS * 1000 };
+	struct parent_locks *l = arg;
+	struct locks_left m = { .remain = 0 };
+	struct lock_book *b;
+	bool more = false;
+	size_t i;
+
+	for (i = 1; i < l->books.n; i++) {
+		b = &l->books.list[i];
+		if (b->leaving && runs(l->roles[PARENT_LOCKS])) {
+			m.at = b->at;
+			(void)role_send(l->roles[PARENT_LOCKS],
+			    NFSD_LOCKS_LEAVE, &m, sizeof(m), NULL, 0);
+		} else if (b->leaving)
+			lock_book_close(b);
+		if (b->here && !b->begun)
+			begin_book(l, b);
+		more |= b->leaving || (b->here && !b->begun);
+	}
+	if (more && event_add(l->on_turn, &soon) == -1)
+		fatalx("locks: timer: out of memory");
+}
+
+void
+parent_locks_address(struct parent_locks *l, const struct addr *at, bool here)
+{
+	struct lock_book *b = lock_books_at(&l->books, at);
+
+	if (!here && l->roles[PARENT_NLM] != NULL)
+		(void)role_send(l->roles[PARENT_NLM], NFSD_ADDRESS_LEFT, at,
+		    sizeof(*at), NULL, 0);
+	if (b == NULL || b->here == here || l->n->nolocks)
 		return;
-	log_info("locks: state %d: %zu clients held locks: they are told, and "
-		 "may reclaim them for %u s",
-	    l->state.state, l->state.n, l->n->grace);
+	b->here = here;
+	if (!here)
+		b->leaving = b->begun;
+	if (!here && !b->begun)
+		lock_book_close(b);
+	turn(-1, 0, l);
 }
 
 /* ---- what the locks role says ---- */
 
 static void
-answer_asked(struct parent_locks *l, bool saved)
+on_left(void *arg, struct ipc_message *m)
 {
-	struct nfsd_locks_saved m = { .saved = saved };
-	size_t i;
+	struct parent_locks *l = role_arg(arg);
+	struct locks_left in;
+	struct lock_book *b;
 
-	for (i = 0; i < l->nasked; i++) {
-		m.number = l->asked[i];
-		(void)role_send(l->roles[PARENT_LOCKS], NFSD_LOCKS_SAVED, &m,
-		    sizeof(m), NULL, 0);
-	}
-	l->nasked = 0;
+	memcpy(&in, m->data, sizeof(in));
+	b = lock_books_at(&l->books, &in.at);
+	if (b == NULL || !b->leaving || in.remain > 0)
+		return;
+	lock_book_close(b);
+	turn(-1, 0, l);
+}
+
+/* What clients of a list hear whose names were added to it. */
+static enum locks_stat
+save_book(struct parent_locks *l, struct lock_book *b)
+{
+	if (b->begun && !b->leaving)
+		return lock_book_sync(b) ? LOCKS_GRANTED : LOCKS_NOLOCKS;
+	if (b->at.family != 0)
+		return LOCKS_GRACE; /* it comes, or has left */
+	if (b->open && clock_ms() - b->tried_ms >= RETRY_MS)
+		begin_book(l, b);
+	/* Others may reclaim first. */
+	return b->begun ? LOCKS_GRACE : LOCKS_NOLOCKS;
 }
 
 /*
  * Brings the clients that were added to disk, all that came together with one
- * sync. If the table could not begin before, it begins now, and these clients
- * must ask again: others may reclaim first.
+ * sync of each list. If the table could not begin before, it begins now, and these
+ * clients must ask again.
  */
 static void
 save_asked(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
+	enum locks_stat stats[LOCK_BOOKS_MAX];
 	struct parent_locks *l = arg;
-	bool saved = false;
+	struct nfsd_locks_saved m;
+	bool wanted[LOCK_BOOKS_MAX] = { false };
+	size_t i;
 
-	if (!l->begun) {
-		if (l->has_state && clock_ms() - l->tried_ms >= RETRY_MS) {
-			begin(l);
-			if (l->begun) {
-				send_start(l, l->roles[PARENT_LOCKS]);
-				send_start(l, l->roles[PARENT_NLM]);
-			}
-		}
-	} else if (lock_state_sync(&l->state)) {
-		tell_written(l);
-		saved = true;
-	} else
-		tell_refused(l);
-	answer_asked(l, saved);
+	for (i = 0; i < l->nasked; i++)
+		wanted[l->asked[i].book] = true;
+	for (i = 0; i < l->books.n; i++)
+		if (wanted[i])
+			stats[i] = save_book(l, &l->books.list[i]);
+	for (i = 0; i < l->nasked; i++) {
+		m.number = l->asked[i].number;
+		m.stat = stats[l->asked[i].book];
+		(void)role_send(l->roles[PARENT_LOCKS], NFSD_LOCKS_SAVED, &m,
+		    sizeof(m), NULL, 0);
+	}
+	l->nasked = 0;
 }
 
 /* Is the length of a name what the rest of the message has? */
@@ -218,19 +283,21 @@ on_client(void *arg, struct ipc_message *m)
 	struct parent_locks *l = role_arg(arg);
 	const struct timeval now = { 0 };
 	struct nfsd_locks_client in;
-	struct nfsd_locks_saved no = { .saved = false };
+	struct nfsd_locks_saved no = { .stat = LOCKS_NOLOCKS };
+	struct lock_book *b;
 
 	memcpy(&in, m->data, sizeof(in));
 	if (!is_whole(&in.listed.client, m->len - sizeof(in))) {
 		role_restart(arg, "sent a malformed client");
 		return;
 	}
-	if (l->begun &&
-	    !lock_state_add(&l->state, &in.listed, m->data + sizeof(in))) {
+	b = lock_books_for(&l->books, &in.listed.client.to);
+	if (b->begun && !b->leaving &&
+	    !lock_state_add(&b->state, &in.listed, m->data + sizeof(in))) {
 		if (log_permit("locks", 0))
 			log_warnx("%s: too many clients hold locks: no new one "
 				  "gets any",
-			    l->state.path);
+			    b->state.path);
 		no.number = in.number;
 		(void)role_send(arg, NFSD_LOCKS_SAVED, &no, sizeof(no), NULL,
 		    0);
@@ -238,7 +305,8 @@ on_client(void *arg, struct ipc_message *m)
 	}
 	if (l->nasked == PARENT_LOCKS_ASKED)
 		save_asked(-1, 0, l);
-	l->asked[l->nasked++] = in.number;
+	l->asked[l->nasked].book = (size_t)(b - l->books.list);
+	l->asked[l->nasked++].number = in.number;
 	if (event_add(l->on_asked, &now) == -1)
 		fatalx("locks: timer: out of memory");
 }
@@ -248,12 +316,14 @@ on_gone(void *arg, struct ipc_message *m)
 {
 	struct parent_locks *l = role_arg(arg);
 	struct locks_listed in;
+	struct lock_book *b;
 
 	memcpy(&in, m->data, sizeof(in));
+	b = lock_books_for(&l->books, &in.client.to);
 	if (!is_whole(&in.client, m->len - sizeof(in)))
 		role_restart(arg, "sent a malformed client");
-	else if (l->begun)
-		lock_state_remove(&l->state, &in, m->data + sizeof(in));
+	else if (b->begun && !b->leaving)
+		lock_state_remove(&b->state, &in, m->data + sizeof(in));
 }
 
 static void
@@ -320,6 +390,7 @@ static const struct ipc_row locks_rows[NFSD_MESSAGES] = {
 	[NFSD_LOCKS_GONE]    = { "gone",    sizeof(struct locks_listed), LOCKS_LISTED_MAX, 0, 0, on_gone },
 	[NFSD_LOCKS_ROW]     = { "row",     0, LOCKS_ROW_MAX, 0, 0, on_row },
 	[NFSD_LOCKS_DROPPED] = { "dropped", sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_dropped },
+	[NFSD_LOCKS_LEFT]    = { "left",    sizeof(struct locks_left), sizeof(struct locks_left), 0, 0, on_left },
 };
 /* clang-format on */
 
@@ -428,14 +499,6 @@ path_of(void *arg, uint16_t export_id)
 }
 
 void
-parent_locks_address_left(struct parent_locks *p, const struct addr *at)
-{
-	if (p->roles[PARENT_NLM] != NULL)
-		(void)role_send(p->roles[PARENT_NLM], NFSD_ADDRESS_LEFT, at,
-		    sizeof(*at), NULL, 0);
-}
-
-void
 parent_locks_exports(struct parent_locks *l)
 {
 	if (l->roles[PARENT_LOCKS] != NULL)
@@ -490,10 +553,16 @@ make_stats(struct parent_locks *l)
 void
 parent_locks_prepare(struct parent_locks *l, struct nfsd *n)
 {
+	size_t i;
+
 	l->n = n;
 	bind_sockets(l);
 	make_stats(l);
-	l->has_state = !n->nolocks && lock_state_open(&l->state, n->state_dir);
+	lock_books_add(&l->books, NULL, n->state_dir);
+	if (!n->nolocks)
+		lock_book_open(&l->books.list[0]);
+	for (i = 0; i < n->nfloating; i++)
+		lock_books_add(&l->books, &n->floating_at[i], n->floating[i]);
 }
 
 /* clang-format off */
@@ -565,7 +634,8 @@ parent_locks_start(struct parent_locks *l, struct event_base *base,
 		.messages = &locks_table,
 		.arg = l };
 	l->on_asked = evtimer_new(base, save_asked, l);
-	if (l->on_asked == NULL)
+	l->on_turn = evtimer_new(base, turn, l);
+	if (l->on_asked == NULL || l->on_turn == NULL)
 		fatalx("locks: timer: out of memory");
 	prepare_registration(l, base);
 	for (i = l->n->nolocks ? PARENT_NLM : PARENT_LOCKS; i >= 0; i--) {
@@ -601,6 +671,7 @@ parent_locks_stop(struct parent_locks *l, void (*done)(void *), void *arg)
 void
 parent_locks_free(struct parent_locks *l)
 {
+	size_t b;
 	int i;
 
 	register_free(l->registration);
@@ -608,6 +679,8 @@ parent_locks_free(struct parent_locks *l)
 		role_free(l->roles[i]);
 	if (l->on_asked != NULL)
 		event_free(l->on_asked);
-	if (l->has_state)
-		lock_state_close(&l->state);
+	if (l->on_turn != NULL)
+		event_free(l->on_turn);
+	for (b = 0; b < l->books.n; b++)
+		lock_book_close(&l->books.list[b]);
 }

@@ -17,6 +17,10 @@
  * before the first that it reclaims. It gives the lock when NFSD_LOCKS_SAVED says
  * that the client is on disk. NFSD_LOCKS_GONE takes it off the list: some seconds
  * after its last lock, and at the end of grace if it has reclaimed none.
+ *
+ * A floating address that comes has a list of its own, and NFSD_LOCKS_START and its
+ * NFSD_LOCKS_LISTED are sent for it alone. When it leaves, NFSD_LOCKS_LEAVE is sent
+ * until NFSD_LOCKS_LEFT says that nothing remains. Then the list is closed.
  * Runs in: nfsd parent.
  */
 #ifndef PARENT_LOCKS_H
@@ -24,7 +28,7 @@
 
 #include "nfsd/nfsd.h"
 #include "nfsd/parent/lock_list.h"
-#include "nfsd/disk/lock_state.h"
+#include "nfsd/disk/lock_book.h"
 #include "process/listen.h"
 
 struct control;
@@ -59,13 +63,12 @@ struct parent_locks {
 	int stats_fds[PARENT_LOCK_ROLES];
 	const struct locks_stats *stats[PARENT_LOCK_ROLES];
 	struct lock_list list;
-	struct lock_state state;
-	bool has_state; /* the directory can be used */
-	bool begun; /* the state number of this table is on disk */
-	bool told; /* that the disk refuses it */
-	uint64_t tried_ms, grace_until_ms;
-	struct event *on_asked;
-	uint32_t asked[PARENT_LOCKS_ASKED]; /* not answered yet */
+	struct lock_books books;
+	struct event *on_asked, *on_turn;
+	struct {
+		uint32_t number;
+		size_t book; /* index of its list */
+	} asked[PARENT_LOCKS_ASKED]; /* not answered yet */
 	size_t nasked;
 };
 
@@ -75,8 +78,9 @@ void parent_locks_start(struct parent_locks *, struct event_base *,
     struct reload *, struct control *);
 /* Connects the locks role and the broker, if both run. */
 void parent_locks_connect(struct parent_locks *);
-/* The machine has this address no longer: its connections end. */
-void parent_locks_address_left(struct parent_locks *, const struct addr *);
+/* The machine has this address, or no longer: then its connections end. */
+void parent_locks_address(struct parent_locks *, const struct addr *,
+    bool here);
 /* Sends the exports again. */
 void parent_locks_exports(struct parent_locks *);
 /* The broker says that the locks role breaks its rules. */

@@ -166,10 +166,20 @@ test_bad(void)
 		  "+ 10.0.0.7 9 tcp 10.0.0.1 1 61\n+ 10.0.0.7 4 ipx 10.0.0.1 1 61\n"
 		  "+ 10.0.0.7 4 tcp 10.0.0.1 x 61\n+ 10.0.0.7 4 tcp 10.0.0.1 1 6\n"
 		  "+ 10.0.0.7 4 tcp 10.0.0.1 1\n+\n\n- 10.0.0.7 4 tcp 61\n"
+		  "- 10.0.0.7 4 tcp nowhere 61\n- 10.0.0.7 4 tcp 10.0.0.1 61\n"
 		  "+ 10.0.0.7 4 tcp 10.0.0.1 1 61 7\n"
 		  "+ 10.0.0.7:9 4 tcp 10.0.0.1 1 61\n"
 		  "+ 10.0.0.8 4 udp 10.0.0.1 1 62\n",
 		    "lines without sense", 1, false },
+		{ "tern-locks 1 7\n+ 10.0.0.7 4 tcp 10.0.0.1 1 61\n"
+		  "+ 10.0.0.7 4 tcp 10.0.0.2 1 61\n"
+		  "+ 10.0.0.7 4 tcp 10.0.0.3 1 61\n"
+		  "- 10.0.0.7 4 tcp 10.0.0.2 61\n",
+		    "one client by three addresses, one of them gone", 2,
+		    false },
+		{ "tern-locks 1 7\n+ 10.0.0.7 4 tcp 10.0.0.1 1 61\n"
+		  "+ 10.0.0.8 4 tcp 10.0.0.1 1 61\n- 10.0.0.7 4 tcp 61\n",
+		    "a line of an older Tern", 1, false },
 	};
 	struct lock_state s;
 	size_t i;

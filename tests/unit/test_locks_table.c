@@ -55,12 +55,12 @@ on_close(void *arg UNUSED, int fd UNUSED)
 	world.closed++;
 }
 
-static bool
+static enum locks_stat
 on_save(void *arg UNUSED, const struct locks_listed *l UNUSED,
     const char *who UNUSED)
 {
 	world.saves++;
-	return !world.refuse_save;
+	return world.refuse_save ? LOCKS_NOLOCKS : LOCKS_GRANTED;
 }
 
 static void

@@ -426,13 +426,13 @@ static void
 test_notify(void)
 {
 	static const struct notify_hooks hooks = { on_heard, on_proved, NULL };
-	struct locks_listed listed = { .state = 3 };
+	struct locks_listed listed = { .state = 3, .server = 9 };
 	struct slice text;
 	struct notifier *n;
 
 	begin();
 	n = notify_new(base, out, &hooks);
-	notify_start(n, 9);
+	notify_start(n);
 	listed.client = grant_of(0, 0).client;
 	notify_listed(n, &listed, name);
 	turn();

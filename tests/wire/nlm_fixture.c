@@ -181,7 +181,7 @@ nlm_fixture_begin(const char *setup)
 
 	memset(table, 0, sizeof(table));
 	memset(&nlm_fixture_sent, 0, sizeof(nlm_fixture_sent));
-	nlm = (struct nlm){ .state = STATE,
+	nlm = (struct nlm){ .states = { .own = STATE },
 		.ask = ask,
 		.answered = answered,
 		.respond = respond,

@@ -7,7 +7,7 @@
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
-need ocf-tester resource-agents keepalived keepalived python3 python3
+need ocf-tester resource-agents xmllint libxml2-utils keepalived keepalived python3 python3
 need_daemons
 mount -t tmpfs -o mode=1777 tmpfs /var/log # ocf-tester and agents write there
 mkdir -p "$T/engine" /run/resource-agents "$T/run"
@@ -22,7 +22,8 @@ for k in "${keys[@]}"; do
 	flags+=(-o "$k")
 	export "OCF_RESKEY_$k"
 done
-agent=$top/etc/ocf/tern
+install -D -t /run/agents "$top/etc/ocf/"* # ocf-tester reads them as nobody
+agent=/run/agents/tern
 export OCF_ROOT=/usr/lib/ocf HA_RSCTMP=/run/resource-agents OCF_RESOURCE_INSTANCE=one
 said() { "$agent" "$1" 2>&1; }
 
@@ -62,7 +63,7 @@ like "$(cat "$T/out")" 'exports' 'and says so'
 ip address add 10.7.9.100/32 dev lo
 export OCF_RESKEY_program=$top/etc/tern-takeover OCF_RESKEY_directory=$T/lists OCF_RESKEY_addresses=10.7.9.100
 mkdir -m 700 "$T/lists"
-agent=$top/etc/ocf/tern-takeover
+agent=/run/agents/tern-takeover
 at_end "'$agent' stop"
 check 'the agent of tern-takeover passes ocf-tester' ocf-tester -n two -o program="$OCF_RESKEY_program" \
     -o directory="$T/lists" -o addresses=10.7.9.100 "$agent"

@@ -213,6 +213,12 @@ const struct exports_line exports_lines[] = {
 	{ "/x *(fsid=7)\n/y *(fsid=7)", NULL, "2:1: \"/y\" and \"/x\" (line 1) have the same export id 7: give one of them another fsid=", "one number for two exports" },
 
 	/* Tern's own options. */
+	{ "/x *(handles=kernel)", "/x handles=kernel [*]", "", "handles of the kernel" },
+	{ "/x *(handles=gfid) one(rw,handles=gfid)", "/x handles=gfid [10.0.0.1/32 rw] [*]", "", "a kind that is said twice" },
+	{ "/x *(handles=inode)", "/x handles=inode [*]", "", "handles by inode number" },
+	{ "/x *(handles=auto)", ANY, "", "the kind that serves best" },
+	{ "/x *(handles=name)", NULL, "1:6: handles \"name\" is neither \"auto\", \"kernel\", \"inode\" nor \"gfid\"", "a kind that nobody can demand" },
+	{ "/x *(handles=gfid) one(handles=inode)", NULL, "1:20: \"/x\" has handles=gfid already: an export has one kind", "two kinds for an export" },
 	{ "/x *(names=utf16le)", "/x [* utf16le]", "", "names of players" },
 	{ "/x *(names=utf16le,fold)", "/x [* fold utf16le]", "", "names without case" },
 	{ "/x *(fold)", "/x [* fold]", "", "fold for other clients" },

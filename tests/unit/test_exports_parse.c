@@ -152,6 +152,8 @@ show(struct out *o, const struct exports *ex)
 		add(o, "%s%s", o->len > 0 ? "; " : "", e->path);
 		if (e->has_fsid)
 			add(o, " fsid=%u", e->fsid);
+		if (e->handles != FH_BY_ANY)
+			add(o, " handles=%s", fh_naming_names[e->handles]);
 		for (j = 0; j < e->nclients; j++)
 			add_client(o, &e->clients[j]);
 	}

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "door_fixture.h"
 #include "handle/fhandle_fs.h"
 #include "tap.h"
@@ -96,6 +97,67 @@ names(void)
 	    "by name: any other file needs one");
 }
 
+/* A kind that is demanded is taken, or none is. */
+static void
+wishes(int root)
+{
+	struct fh_fs fs;
+
+	ok(fh_fs_probe(&fs, root,
+	       &(struct fh_ask){ .kernel = true, .wish = FH_BY_INODE }) == 0 &&
+		fs.naming == FH_BY_INODE,
+	    "the inode kind is taken where the kernel has handles");
+	ok(fh_fs_probe(&fs, root,
+	       &(struct fh_ask){ .kernel = true, .wish = FH_BY_GFID }) == -1 &&
+		errno == EOPNOTSUPP,
+	    "no gfid outside GlusterFS");
+	ok(fh_fs_probe(&fs, root,
+	       &(struct fh_ask){ .kernel = true,
+		   .wish = FH_BY_GFID,
+		   .type = "fuse.glusterfs" }) == -1 &&
+		errno == EOPNOTSUPP,
+	    "nor where only the name of the type says so");
+	ok(fh_fs_probe(&fs, root, &(struct fh_ask){ .wish = FH_BY_HANDLE }) ==
+		    -1 &&
+		errno == EOPNOTSUPP,
+	    "no kernel handles without a mount of its own");
+}
+
+static void
+gfids(void)
+{
+	static const char text[] = "0b2f3a4c-1d5e-4f60-8a7b-9c8d7e6f5a41";
+	static const char top[] = "00000000-0000-0000-0000-000000000001";
+	static const char *const bad[] = { "",
+		"0b2f3a4c1d5e4f608a7b9c8d7e6f5a41----",
+		"0b2f3a4c-1d5e-4f60-8a7b-9c8d7e6f5a4",
+		"0b2f3a4c-1d5e-4f60-8a7b-9c8d7e6f5a410",
+		"0B2f3a4c-1d5e-4f60-8a7b-9c8d7e6f5a41",
+		"../../../../../../../../../../../etc" };
+	struct gfid gfid, again;
+	struct fh_plain plain;
+	char out[GFID_TEXT];
+	size_t i;
+
+	ok(gfid_parse(text, strlen(text), &gfid) && !gfid_is_root(&gfid),
+	    "a gfid");
+	gfid_print(&gfid, out);
+	is(out, text, "and its text");
+	ok(gfid_ino(&gfid) == UINT64_C(0x8a7b9c8d7e6f5a41),
+	    "its inode number is the second half");
+	fh_fs_from_gfid(&gfid, 7, &plain);
+	ok(fh_fs_gfid(&plain, &again) &&
+		memcmp(&gfid, &again, sizeof(gfid)) == 0,
+	    "it is in a handle");
+	plain.type = 1;
+	ok(!fh_fs_gfid(&plain, &again), "a kernel handle has none");
+	ok(gfid_parse(top, strlen(top), &gfid) && gfid_is_root(&gfid),
+	    "that of the top of a volume");
+	for (i = 0; i < nitems(bad); i++)
+		ok(!gfid_parse(bad[i], strlen(bad[i]), &gfid), "\"%s\" is none",
+		    bad[i]);
+}
+
 int
 main(void)
 {
@@ -105,6 +167,8 @@ main(void)
 	probing(root);
 	identities(root);
 	names();
+	wishes(root);
+	gfids();
 	shm = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	skip(shm == -1, 6, "no /dev/shm");
 	probing(shm);

@@ -3,6 +3,7 @@
  * The table of filesystem facts: what callers may rely on in every row.
  * Runs in: test program.
  */
+#include <errno.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,30 @@ check_row(uint32_t magic, const char *name)
 	    "%s: has limits and a reason", t->name);
 }
 
+/* FUSE has a row for each known subtype. */
+static void
+check_subtypes(void)
+{
+	const uint32_t fuse = 0x65735546;
+	const struct fstype *t = fstype_named(fuse, "fuse.ceph-fuse");
+	const struct fstype *none = fstype_find(fuse);
+
+	cmp_ok(t->lasting_type, "==", 0, "ceph-fuse: kernel handles last");
+	t = fstype_named(fuse, "fuse.glusterfs");
+	ok(t->naming == FH_BY_GFID && t->lasting_type == FSTYPE_NEVER,
+	    "GlusterFS: files have a gfid, and no kernel handles that last");
+	t = fstype_named(fuse, "fuse.mfs");
+	ok(t->naming == FH_BY_INODE && t->lasting_type == FSTYPE_NEVER,
+	    "MooseFS: by inode number");
+	ok(fstype_named(fuse, "fuse.sshfs") == none &&
+		fstype_named(fuse, NULL) == none &&
+		none->lasting_type == FSTYPE_NEVER &&
+		none->naming == FH_BY_INODE,
+	    "another subtype, or none: by inode number");
+	t = fstype_named(EXT4_SUPER_MAGIC, "fuse.ceph-fuse");
+	ok(strcmp(t->name, "ext4") == 0, "the magic number counts first");
+}
+
 int
 main(void)
 {
@@ -74,5 +99,9 @@ main(void)
 	t = fstype_find(NFS_SUPER_MAGIC);
 	ok(t != NULL && t->traits == 0 && strcmp(t->name, "other") == 0,
 	    "an unknown filesystem has no traits");
+	check_subtypes();
+	ok(fstype_is_sick(ENOTCONN) && fstype_is_sick(ECONNRESET) &&
+		!fstype_is_sick(EIO) && !fstype_is_sick(ENOENT),
+	    "an engine is sick; a disk is not");
 	done_testing();
 }

@@ -42,12 +42,21 @@ for fs in "${!kind[@]}"; do
 	text+="$T/$fs 127.0.0.1(ro,insecure,handles=${kind[$fs]})
 "
 done
-mkdir -m 777 "$T/disk" "$T/plain"
-truncate -s 20M "$T/disk.img" && mkfs.ext4 -q -F "$T/disk.img"
-mount -o loop "$T/disk.img" "$T/disk" && chmod 777 "$T/disk" && mkdir "$T/disk/dir"
-echo moved >"$T/disk/dir/file"
-text+="$T/disk 127.0.0.1(rw,insecure,mountpoint)
-$T/plain 127.0.0.1(rw,insecure,handles=gfid)"
+mkdir -m 777 "$T/plain"
+# disk TYPE OPTION SIZE: one that moves, at $T/disk-TYPE
+disk() {
+	mkdir -m 777 "$T/disk-$1"
+	truncate -s "$3" "$T/$1.img" && "mkfs.$1" -q "$2" "$T/$1.img"
+	mount -o loop "$T/$1.img" "$T/disk-$1" && chmod 777 "$T/disk-$1" && mkdir "$T/disk-$1/dir"
+	echo moved >"$T/disk-$1/dir/file"
+	text+="$T/disk-$1 127.0.0.1(rw,insecure,mountpoint,handles=kernel)
+"
+	disks+=("$1")
+}
+disks=()
+disk ext4 -F 20M
+[ -z "${LONG:-}" ] || disk xfs -f 320M
+text+="$T/plain 127.0.0.1(rw,insecure,handles=gfid)"
 tern_start "$text" -w 1
 mkdir "$T/b" && cp "$T/key" "$T/b/key"
 on_b "$O/nfsd/nfsd" -d -f "$T/exports" -k "$T/b/key" -s "$T/b/portmap.sock" -p 2049 -w 1 2>"$T/nfsd-b.log" >&2 &
@@ -61,8 +70,8 @@ out=$("$O/mountd/mountd" -n -f "$T/exports" -k "$T/key")
 for fs in "${!kind[@]}"; do
 	like "$out" "^handles: key [0-9a-f]{8}, [0-9]+ $T/$fs ${kind[$fs]}\$" "$fs: the fingerprint says ${kind[$fs]}"
 done
-is "$(on_b "$O/mountd/mountd" -n -f "$T/exports" -k "$T/b/key" | grep -v " $T/disk ")" \
-    "$(grep -v " $T/disk " <<<"$out")" 'both heads have one fingerprint'
+is "$(on_b "$O/mountd/mountd" -n -f "$T/exports" -k "$T/b/key" | grep -v " $T/disk-")" \
+    "$(grep -v " $T/disk-" <<<"$out")" 'both heads have one fingerprint'
 key=$(sed -n 's/^handles: key \([0-9a-f]*\),.*/\1/p' <<<"$out" | head -n 1)
 like "$("$O/nfsd/nfsd" -S -s "$T/run/portmap.sock")" \
     "handles_info\{key=\"$key\",id=\"[0-9]+\",path=\"$T/other\",kind=\"inode\"\} 1" 'statistics have it'
@@ -124,12 +133,14 @@ at_end "kill $!"
 check 'started again: the same handle works, without a reload' wait_for 20 gets old nfs read "${f[ceph-fuse]}" 0 9
 
 # A disk that moves.
-check 'disk: served by head a' wait_for 20 nfs mnt "$T/disk"
-m=$(nfs lookup "$(nfs lookup "$(nfs mnt "$T/disk")" dir)" file)
-is "$(nfs read "$m" 0 9)" moved 'disk: head a reads a file'
-is "$(b getattr "$m")" JUKEBOX 'disk: head b lets the client wait'
-check 'disk: head a lets go of it' umount "$T/disk"
-on_b mount -o loop "$T/disk.img" "$T/disk"
-check 'disk: head b serves the same handle' wait_for 20 gets moved b read "$m" 0 9
-check 'disk: head a lets the client wait' wait_for 20 gets JUKEBOX nfs getattr "$m"
+for fs in "${disks[@]}"; do
+	check "$fs: served by head a" wait_for 20 nfs mnt "$T/disk-$fs"
+	m=$(nfs lookup "$(nfs lookup "$(nfs mnt "$T/disk-$fs")" dir)" file)
+	is "$(nfs read "$m" 0 9)" moved "$fs: head a reads a file"
+	is "$(b getattr "$m")" JUKEBOX "$fs: head b lets the client wait"
+	check "$fs: head a lets go of it" umount "$T/disk-$fs"
+	on_b mount -o loop "$T/$fs.img" "$T/disk-$fs"
+	check "$fs: head b serves the same handle" wait_for 20 gets moved b read "$m" 0 9
+	check "$fs: head a lets the client wait" wait_for 20 gets JUKEBOX nfs getattr "$m"
+done
 done_testing

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# The metrics role: off by default, the counters of all three daemons, what it is
-# not allowed to do, requests that are not served, and scrapers that harm.
+# The metrics role: off by default, the counters of all three daemons, and that the
+# manual, the dashboard and the alerts have them; what the role is not allowed to do,
+# requests that are not served, and scrapers that harm.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 . "$top/tests/lib/ca.sh"
@@ -10,14 +11,6 @@ need openssl openssl python3 python3
 
 port=9049
 metrics() { "$here/scrape.py" "$port" "$@"; }
-# tap COMMAND...: lines of "STATUS TEXT" are tests.
-tap() {
-	"$@" >"$T/lines" 2>"$T/lines.err"
-	ok $? "$2 comes to its end" || diag "$(cat "$T/lines.err")"
-	while read -r status what; do
-		ok "$status" "$what"
-	done <"$T/lines"
-}
 role() { pgrep -f "^nfsd: $1" -P "${pid[nfsd]}" | head -n 1; }
 log_says() { wait_for 10 grep -Eq -- "$1" "$T/nfsd.log"; }
 
@@ -35,7 +28,7 @@ is "$(role metrics)" '' 'and there is no process'
 stop nfsd
 check_not 'an address without port is refused' "$O/nfsd/nfsd" -n -f "$T/exports" -o metrics=127.0.0.1
 start nfsd -p 2049 -w 2 -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key" \
-	-o metrics=127.0.0.1@$port -o metrics=::1@$port
+	-o "tls-ca=$T/ca/ca.pem" -o "tls-crl=$T/ca/crl.pem" -o metrics=127.0.0.1@$port -o metrics=::1@$port
 log_says 'metrics: sandbox: .*chroot=empty caps=none.*net=closed'
 ok $? 'the role has nothing'
 unlike "$(cat "$T/nfsd.log")" 'close it with a firewall' 'the local machine is no risk'
@@ -44,10 +37,11 @@ check 'calls are made' "$here/live.py" load "$T/x"
 check 'an export with an odd name is used' python3 -c "
 import os, sys, mount, nfs
 nfs.connect(uid=1001, gid=1001).getattr(mount.root(os.fsencode(sys.argv[1])))" "$odd"
-tap metrics counts "$T/x"
-tap metrics labels "$T/a \\\"b\\\\134c"$'\303\251'"\\\\377"
+lines_ok metrics counts "$T/x"
+lines_ok metrics names "$top"/man/tern-metrics.7 "$top"/etc/prometheus/*
+lines_ok metrics labels "$T/a \\\"b\\\\134c"$'\303\251'"\\\\377"
 check 'IPv6 is served' python3 -c "import metrics; metrics.scrape($port, host='::1')"
-tap metrics requests
+lines_ok metrics requests
 log_says 'metrics: client 127\.0\.0\.1: refused: 404 Not Found: only GET /metrics'
 ok $? 'a refusal is in the log'
 
@@ -64,7 +58,7 @@ up() { [ "$(metrics value tern_mountd_up)$(metrics value tern_portmapper_up)" = 
 check 'mountd and the portmapper are down' wait_for 10 up 0.0 0.0
 start mountd -p 20048
 check 'mountd is back' wait_for 10 up 1.0 0.0
-tap metrics hostile "$(role metrics)"
+lines_ok metrics hostile "$(role metrics)"
 log_says 'metrics: client 127\.0\.0\.[23]: dropped: '
 ok $? 'and the log names the client and the reason'
 stop nfsd

@@ -15,7 +15,8 @@ is "$errors" '' 'lintian finds no error'
 list=$(dpkg-deb -c "$deb" | awk '{ print $6 }')
 for f in usr/sbin/portmapd usr/sbin/mountd usr/sbin/nfsd usr/sbin/tern-cert usr/sbin/tern-takeover lib/ocf/resource.d/tern/tern etc/default/tern \
     lib/systemd/system/tern-nfsd.service lib/sysusers.d/tern.conf lib/modules-load.d/tern.conf \
-    man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright doc/tern/NEWS.Debian.gz; do
+    man/man8/nfsd.8tern.gz man/man7/tern.7.gz doc/tern/copyright doc/tern/NEWS.Debian.gz \
+    tern/tern.rules.yml tern/tern-dashboard.json; do
 	like "$list" "$f\$" "the package has $f"
 done
 like "$(dpkg-deb -I "$deb" conffiles)" '^/etc/default/tern$' 'flags are a conffile'

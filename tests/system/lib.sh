@@ -109,6 +109,16 @@ check_not() {
 	ok 0 "$what"
 }
 
+# lines_ok COMMAND...: each line "STATUS TEXT" that it prints is a test.
+lines_ok() {
+	local status what
+	"$@" >"$T/lines" 2>"$T/lines.err"
+	ok $? "$2 comes to its end" || diag "$(cat "$T/lines.err")"
+	while read -r status what; do
+		ok "$status" "$what"
+	done <"$T/lines"
+}
+
 # skip REASON [COUNT]: this many tests are not run.
 skip() {
 	local n=${2:-1}

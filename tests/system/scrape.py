@@ -4,6 +4,8 @@
 
     scrape.py PORT counts EXPORT    are the calls of "live.py load" there?
     scrape.py PORT value NAME [LABEL=VALUE]...
+    scrape.py PORT names PAGE FILE...
+                                the page has every name, the files no other
     scrape.py PORT requests         every kind of request gets its answer
     scrape.py PORT labels LABEL     an export has this label, as it is escaped
     scrape.py PORT hostile PID      scrapers that harm the role of this pid; the
@@ -12,6 +14,7 @@
 Prints a line for each test: 0 or 1, and what was tried.
 """
 import os
+import re
 import sys
 import time
 
@@ -58,6 +61,22 @@ def counts(export):
     has("tern_portmapper_up", 1)
     has("tern_portmapper_calls_total", 1, version="4", procedure="SET")
     has("tern_portmapper_calls_total", 1, version="2", procedure="DUMP")
+
+
+def names(page, *users):
+    text = metrics.ask(PORT)[2].decode("utf-8")
+    shown = set(re.findall("^# TYPE (\\S+)", text, re.M))
+    histograms = re.findall("^# TYPE (\\S+) histogram", text, re.M)
+    with open(page, encoding="utf-8") as f:
+        said = re.findall(r"^\.It Li (\w+)$", f.read(), re.M)
+    say(sorted(shown) == sorted(said), f"the page has all {len(shown)} names, "
+        f"but for {shown.symmetric_difference(said) or 'none'}")
+    shown.update(name + "_bucket" for name in histograms)
+    for user in users:
+        with open(user, encoding="utf-8") as f:
+            used = set(re.findall(r"tern_\w+(?:\.\+\w+)?", f.read()))
+        other = [u for u in used if not any(re.fullmatch(u, s) for s in shown)]
+        say(used and not other, f"{user}: {len(used)} names, unknown: {other}")
 
 
 def requests():
@@ -159,5 +178,5 @@ def labels(path):
 
 
 if __name__ == "__main__":
-    {"counts": counts, "requests": requests, "hostile": hostile,
+    {"counts": counts, "names": names, "requests": requests, "hostile": hostile,
      "value": value, "labels": labels}[sys.argv[2]](*sys.argv[3:])

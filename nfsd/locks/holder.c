@@ -44,7 +44,8 @@ holder_make(struct locks_table *t, struct locks_file *f, const struct wanted *w,
 	h->since = (uint32_t)(t->now / 1000);
 	h->tentative = tentative;
 	h->owner_len = (unsigned int)owner_len & 0xffff;
-	memcpy(h->owner, owner, owner_len);
+	if (owner_len > 0)
+		memcpy(h->owner, owner, owner_len);
 	w->client->text += (uint32_t)owner_len;
 	TAILQ_INSERT_TAIL(&w->client->holders, h, of_client);
 	if (!tentative) {

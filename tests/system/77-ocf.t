@@ -22,7 +22,7 @@ for k in "${keys[@]}"; do
 	flags+=(-o "$k")
 	export "OCF_RESKEY_$k"
 done
-install -D -t /run/agents "$top/etc/ocf/"* # ocf-tester reads them as nobody
+install -D -t /run/agents "$top/etc/ocf/"* # ocf-tester drops root before it reads
 agent=/run/agents/tern
 export OCF_ROOT=/usr/lib/ocf HA_RSCTMP=/run/resource-agents OCF_RESOURCE_INSTANCE=one
 said() { "$agent" "$1" 2>&1; }

@@ -18,7 +18,8 @@
 set -u
 umask 022
 export LC_ALL=C.UTF-8
-export HOME="${HOME:-/}" # without one Python reads /etc/passwd, which tests replace
+# Without these, Python and Bash read /etc/passwd, and a test makes that a pipe.
+export HOME="${HOME:-/}" SHELL="${SHELL:-/bin/sh}"
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 O=${O:-$top}
 case $O in /*) ;; *) O=$(cd "$top" && cd "$O" && pwd) ;; esac

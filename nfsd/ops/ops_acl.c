@@ -9,11 +9,14 @@
 
 #include <linux/posix_acl.h>
 
+#include "base/addr.h"
+#include "base/log.h"
 #include "exports/exports.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/sync.h"
 #include "nfsd/ops/ops.h"
 #include "nfsd/ops/ops_util.h"
+#include "nfsd/roles/served.h"
 #include "nfsd/wire/nfsacl_xdr.h"
 
 #define SHORTEST 3 /* owner, group, others */
@@ -195,12 +198,32 @@ set_acls(struct call_ctx *ctx, const struct door_obj *obj, uint32_t mask)
 	return status;
 }
 
+/* Says whose ACL is longer than any, once a minute for each client. */
+static void
+log_too_long(const struct call_ctx *ctx, const struct door_obj *obj,
+    size_t entries)
+{
+	const struct addr *from = &ctx->call->peer->from;
+	char text[ADDR_STRLEN];
+
+	if (log_permit("long ACL", addr_hash(from)))
+		log_info(
+		    "refused %s from %s: an ACL of %zu entries, %d are the "
+		    "most (give them to a group): export %s",
+		    ctx->call->proc->name, addr_print(from, text), entries,
+		    NFS_ACL_MAX, obj->export->path);
+}
+
 static enum nfsstat
 change_acls(struct call_ctx *ctx, const struct door_obj *obj,
     const struct nfs_acl_call *a)
 {
 	uint32_t mask = a->mask & (NFSACL_ACCESS | NFSACL_DEFAULT);
+	size_t longest =
+	    nfsacl_count(a->access.len > a->dflt.len ? a->access : a->dflt);
 
+	if (longest > NFS_ACL_MAX)
+		log_too_long(ctx, obj, longest);
 	if ((a->mask & ~NFSACL_ALL) != 0 ||
 	    !take(ctx, a->access, &ctx->scratch->access) ||
 	    !take(ctx, a->dflt, &ctx->scratch->dflt))

@@ -35,15 +35,21 @@ get_entries(struct xdr_in *x)
 	return s;
 }
 
+size_t
+nfsacl_count(struct slice s)
+{
+	return s.len / ENTRY_SIZE;
+}
+
 bool
 nfsacl_unpack(struct slice s, struct nfs_acl *acl)
 {
 	struct xdr_in x;
 
-	if (s.len / ENTRY_SIZE > NFS_ACL_MAX)
+	if (nfsacl_count(s) > NFS_ACL_MAX)
 		return false;
 	xdr_in_init(&x, s.data, s.len);
-	for (acl->n = 0; acl->n < s.len / ENTRY_SIZE; acl->n++) {
+	for (acl->n = 0; acl->n < nfsacl_count(s); acl->n++) {
 		struct nfs_ace *e = &acl->list[acl->n];
 		uint32_t tag = xdr_get_u32(&x) & ~NFSACL_ENTRY_DEFAULT;
 

@@ -35,6 +35,8 @@ void nfsacl3_put_getacl(struct xdr_out *, const struct call_res *);
 /* SETACL of version 3: status and attributes. */
 void nfsacl3_put_setacl(struct xdr_out *, const struct call_res *);
 
+/* How many entries a SETACL has. */
+size_t nfsacl_count(struct slice);
 /*
  * Copies the entries of a SETACL, without the mark of a default ACL. Returns
  * false if there are more than NFS_ACL_MAX.

@@ -37,6 +37,13 @@ like "$(cat "$T/nfsd.log")" "wrong handle of export $T/x: " 'the log says so, wi
 is "$(nfs getattr "${y:0:62}$(printf %02x $((0x${y:62} ^ 1)))")" STALE 'that of another export too'
 like "$(cat "$T/nfsd.log")" "wrong handle of export $T/y: " 'and has a line of its own'
 
+# An ACL that is longer than any.
+mapfile -t entries < <(seq -f 2:%.0f:4 10000 11024)
+is "$(nfs setacl "$x" "${entries[@]}")" INVAL 'an ACL of 1,025 entries gets INVAL'
+check 'the log names client, number, limit and export' wait_for 5 grep -Eq \
+	"refused SETACL from 127.0.0.1:[0-9]+: an ACL of 1025 entries, 1024 are the most.*: export $T/x" \
+	"$T/nfsd.log"
+
 # With -vv, each call has its status and its names.
 nfs lookup "$x" $'no\nsuch' >/dev/null
 check '-vv logs status and name of a call' wait_for 5 grep -q \

@@ -245,8 +245,9 @@ def trailing(w):
     before = w.snapshot()
     for _ in range(12):
         read_and_more(w, garbage)
+    sent = 12 * len(garbage) // 1024  # a worker or thread may be new to it
     w.true(w.remote or eventually(
-        lambda: w.snapshot()[1] - before[1] < 1024), "memory grew")
+        lambda: w.snapshot()[1] - before[1] < sent / 2), "memory grew")
     with w.tcp(MOUNT) as t:
         w.equal(t.rpc(call(MOUNT, 3, 0, bytes(4096))).accept, 0, "MOUNT NULL")
 

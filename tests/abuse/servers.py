@@ -4,6 +4,7 @@ them in an odd way, breaks one of their processes or fills their disk."""
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 
@@ -94,6 +95,23 @@ class Server(World):
                 env=self.environment)
         return self.processes[daemon]
 
+    def start_ready(self, daemon):
+        """Returns when all its roles are ready."""
+        name = self.dir + "/ready"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as tells:
+            tells.bind(name)
+            tells.settimeout(20)
+            self.environment["NOTIFY_SOCKET"] = name
+            try:
+                self.start(daemon)
+                while b"READY=1" not in tells.recv(4096):
+                    pass
+            except TimeoutError:
+                self.true(False, f"{daemon} is not ready")
+            finally:
+                del self.environment["NOTIFY_SOCKET"]
+                os.unlink(name)
+
     def start(self, daemon):
         process = self.launch(daemon)
         if not eventually(lambda: self.serves(daemon) or
@@ -171,11 +189,9 @@ class Server(World):
     def __enter__(self):
         try:
             for daemon in self.daemons:
-                self.start(daemon)
+                self.start_ready(daemon)
             if "nfsd" in self.daemons:
                 self.settle()
-                # The last role to start; with some options there is none.
-                eventually(lambda: "nlm: sandbox:" in self.log("nfsd"), 5)
             self.before = self.snapshot()
         except BaseException:
             self.end()

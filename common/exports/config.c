@@ -186,7 +186,7 @@ log_diff(const struct exports *before, const struct exports *after,
 		    before->list[i].path);
 		changes++;
 	}
-	if (changes == 0)
+	if (changes == 0 && !jail_changed(jail))
 		log_info("exports: nothing changed");
 }
 

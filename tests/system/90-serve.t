@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# make serve starts, serves, and leaves nothing behind when interrupted.
+# make serve says what it installs, starts, serves, and leaves nothing behind when
+# interrupted.
 . "${0%/*}/lib.sh"
 private "$@"
 sanitized && skip_all "make serve builds programs of its own"
@@ -33,7 +34,20 @@ interrupt() {
 	is "$(ss -Hlntu | wc -l)" 0 "$1: no port remains open"
 }
 
-check 'make serve starts' serve demo make -s -C "$top" O="$O" serve
+# A machine without libnfs-utils, as far as dpkg-query tells. What etc/packages
+# writes to /usr/sbin stays here.
+mkdir "$T/bin" /run/upper /run/work
+mount -t overlay -o lowerdir=/usr/sbin,upperdir=/run/upper,workdir=/run/work overlay /usr/sbin
+printf '#!/bin/sh\n%s "$@" | sed "s/installed:libnfs-utils //"\n' \
+    "$(command -v dpkg-query)" >"$T/bin/dpkg-query"
+printf '#!/bin/sh\necho "apt-get was called: $*"\n' >"$T/bin/apt-get"
+chmod 755 "$T/bin"/*
+
+check 'make serve starts' serve demo env PATH="$T/bin:$PATH" make -s -C "$top" O="$O" serve
+is "$(head -n 1 "$T/demo.log")" \
+    'etc/packages: make serve installs these Debian packages, which stay: libnfs-utils' \
+    'it says first what it installs'
+like "$(grep 'apt-get was called' "$T/demo.log")" 'install .* libnfs-utils$' 'it installs that, and no more'
 check 'the nfs-ls line works' run_told demo nfs-ls
 like "$(run_told demo nfs-ls)" 'README' 'the nfs-ls line lists the demo'
 like "$(run_told demo showmount)" "$TMPDIR/.*demo" 'the showmount line works'

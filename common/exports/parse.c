@@ -405,12 +405,13 @@ add_clients(struct parse *s, struct export *e, struct word *w,
 	}
 }
 
-/* Warns of options of one client that do not go together. */
+/* Reports options of one client that do not go together. */
 static void
 check_draft(struct parse *s, const struct exports_host *h,
     const struct exports_draft *d, const struct word *w)
 {
 	const struct export_options *o = &d->options;
+	bool anon_root = o->anonuid == 0 || o->anongid == 0;
 
 	if (h->cert != 0 && d->naliases > 0)
 		exports_error(&s->p, w->at,
@@ -437,13 +438,17 @@ check_draft(struct parse *s, const struct exports_host *h,
 		    "\"%s\": a map gives user or group 0, which needs "
 		    "no_root_squash",
 		    w->text);
-	if (o->all_squash && o->no_root_squash)
+	if (anon_root && !o->no_root_squash)
+		exports_error(&s->p, w->at,
+		    "\"%s\": anonymous callers get user or group 0, which "
+		    "needs no_root_squash",
+		    w->text);
+	else if (anon_root)
+		exports_warning(&s->p, w->at,
+		    "\"%s\": anonymous callers get user or group 0", w->text);
+	else if (o->all_squash && o->no_root_squash)
 		exports_warning(&s->p, w->at,
 		    "\"%s\": no_root_squash has no effect with all_squash",
-		    w->text);
-	if (o->anonuid == 0)
-		exports_warning(&s->p, w->at,
-		    "\"%s\": anonuid=0 makes every squashed caller root",
 		    w->text);
 }
 

@@ -81,7 +81,7 @@ sed -i '/srv.usb/d' "$tree/etc/exports"
 in_tree systemctl reload tern-mountd tern-nfsd
 
 # The audit is in the journal, with a field for each fact.
-sed -i 's|^/srv/x .*|/srv/x 127.0.0.0/8(rw,audit,all_squash,anonuid=0,anongid=0)|' "$tree/etc/exports"
+sed -i 's|^/srv/x .*|/srv/x 127.0.0.0/8(rw,audit,no_root_squash,all_squash,anonuid=0,anongid=0)|' "$tree/etc/exports"
 chmod 1777 "$tree/srv/x"
 in_tree systemctl reload tern-mountd tern-nfsd
 audited() { in_tree journalctl --no-pager -o json -u tern-nfsd TERN_PATH=/srv/x/made TERN_PROCEDURE=CREATE; }

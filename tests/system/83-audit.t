@@ -73,6 +73,7 @@ again_with() { # -o audit=...
 	start_again nfsd -p 2049 -w 1 "$@"
 }
 mkdir -p /run/systemd/journal
+echo 512 >/proc/sys/net/unix/max_dgram_qlen # as systemd sets it; a new namespace has 10
 "$top/tests/system/audit.py" journal /run/systemd/journal/socket >"$T/journal" &
 journal=$!
 at_end "kill $journal"

@@ -225,7 +225,7 @@ def half_open(w):
     works(w)
 
 
-@case(137, "no ticket is given, no early data taken")
+@case(137, "no ticket is given")
 def no_tickets(w):
     with tls.connect() as c:
         w.equal(c.rpc(call(*NULL)).accept, 0, "a call")

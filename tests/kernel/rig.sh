@@ -185,12 +185,13 @@ guest_server() {
 }
 
 # kernel_test VERSION PROTOCOL ac|noac SCALE SECONDS WORKLOAD...: one guest, and
-# one test for each workload. NAME*SCALE gives it its own scale.
+# one test for each workload. NAME*SCALE gives it its own scale. EXPORT is another
+# path than that of guest_server.
 kernel_test() {
 	local v=$1 proto=$2 cache=$3 scale=$4 limit=$5 label=v$1/$2/$3
 	shift 5
 	diag "$label: a kernel boots, to do $* at scale $scale"
-	guest_start "$rig/job.sh" "EXPORT=$T/export" "VERS=$v" "PROTO=$proto" \
+	guest_start "$rig/job.sh" "EXPORT=${EXPORT:-$T/export}" "VERS=$v" "PROTO=$proto" \
 	    "CACHE=$cache" "SCALE=$scale" "WORK=$*"
 	guest_wait "$limit" "$label"
 	ok $? "$label: the guest exited without error" ||

@@ -108,6 +108,19 @@ kill -HUP "${pid[nfsd]}"
 check "a handshake that began before the revocation leads nowhere" wait $waiting
 check "and the log says so" log_says 'TLS handshake failed: certificate revoked: certificate of CN=late.example.org'
 
+# So does a client CA that is no longer trusted.
+ca_stranger stranger
+calls distrusted >"$T/distrusted" &
+waiting=$!
+wait_for 20 grep -q open "$T/distrusted" || diag "no connection"
+cp "$T/ca/stranger.pem" "$T/tls/ca.pem"
+kill -HUP "${pid[nfsd]}"
+check "another client CA: a client of the old one loses its connection" wait $waiting
+check "and the log says so" log_says 'TLS connection ended: .*certificate of CN=other.example.org, serial'
+cp "$T/ca/ca.pem" "$T/tls"
+kill -HUP "${pid[nfsd]}"
+check "the old one again: it gets another" wait_for 20 calls works other.example.org
+
 # Limits: nine of one host wait, others are not kept from a handshake.
 check "silent clients are bounded, and others served" calls crowd
 check "the limit is named" log_says 'TLS handshake (failed|refused): .*tls-handshakes-per-host'

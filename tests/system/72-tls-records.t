@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
 # Records of TLS that no ordinary client sends: of one byte, KeyUpdates, half of
-# one, an altered one, and the end of one direction.
+# one, an altered one, the end of one direction, and early data.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 . "$top/tests/lib/ca.sh"

@@ -189,6 +189,15 @@ def revoked():
         return c.is_closed(60) and null(other) and null(none)
 
 
+def distrusted():
+    """Waits until the only connection with a certificate is ended."""
+    with tls.connect(cert("other.example.org")) as c, tls.connect() as none:
+        if not (null(c) and null(none)):
+            return False
+        print("open", flush=True)
+        return c.is_closed(60) and null(none)
+
+
 def late():
     """A handshake that began before its certificate was revoked."""
     c, _ = tls.ask()
@@ -244,7 +253,7 @@ def print_all():
 
 WORDS = {"all": print_all, "works": works, "off": off, "killed": killed,
          "serial": serial, "revoked": revoked, "late": late, "crowd": crowd,
-         "kernel": kernel}
+         "kernel": kernel, "distrusted": distrusted}
 
 
 def main(word, *rest):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * tls_records PORT: sends what other clients of the tests cannot: records of one
- * byte, KeyUpdates, half of a record, a half-closed connection. Prints a line
- * for each case: 0 or 1, and what was expected.
+ * byte, KeyUpdates, half of a record, a half-closed connection, early data. Prints
+ * a line for each case: 0 or 1, and what was expected.
  * Runs in: tests/system/72-tls-records.t.
  */
 #include <arpa/inet.h>
@@ -74,9 +74,9 @@ dial(void)
 	return fd;
 }
 
-/* A connection inside TLS. */
+/* A connection that was promised TLS. */
 static SSL *
-secure(void)
+promised(void)
 {
 	uint8_t call[CALL], answer[36];
 	int fd = dial();
@@ -87,7 +87,18 @@ secure(void)
 	    recv(fd, answer, sizeof(answer), MSG_WAITALL) != sizeof(answer) ||
 	    memcmp(answer + 24, "STARTTLS", 8) != 0)
 		errx(1, "no STARTTLS");
-	if (ssl == NULL || SSL_set_fd(ssl, fd) != 1 || SSL_connect(ssl) != 1)
+	if (ssl == NULL || SSL_set_fd(ssl, fd) != 1)
+		errx(1, "no memory");
+	return ssl;
+}
+
+/* A connection inside TLS. */
+static SSL *
+secure(void)
+{
+	SSL *ssl = promised();
+
+	if (SSL_connect(ssl) != 1)
 		errx(1, "no TLS");
 	return ssl;
 }
@@ -286,6 +297,50 @@ case_altered(void)
 	ERR_clear_error();
 }
 
+/* Pretends that an earlier session permits early data. */
+static int
+old_session(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *len,
+    SSL_SESSION **out)
+{
+	static const unsigned char suite[] = { 0x13, 0x01 }, name[] = "old",
+				   secret[32] = { 1 };
+	SSL_SESSION *old = SSL_SESSION_new();
+
+	(void)md;
+	if (old == NULL ||
+	    SSL_SESSION_set1_master_key(old, secret, sizeof(secret)) != 1 ||
+	    SSL_SESSION_set_cipher(old, SSL_CIPHER_find(ssl, suite)) != 1 ||
+	    SSL_SESSION_set_protocol_version(old, TLS1_3_VERSION) != 1 ||
+	    SSL_SESSION_set_max_early_data(old, 16384) != 1)
+		errx(1, "no session");
+	*id = name;
+	*len = sizeof(name) - 1;
+	*out = old;
+	return 1;
+}
+
+/* The first reply is that of the call after the handshake. */
+static void
+case_early(void)
+{
+	SSL *ssl = promised();
+	uint8_t call[CALL];
+	size_t n = 0;
+	bool good;
+
+	SSL_set_psk_use_session_callback(ssl, old_session);
+	make_call(call, 7, 0);
+	good = SSL_write_early_data(ssl, call, sizeof(call), &n) == 1 &&
+	    n == CALL && SSL_connect(ssl) == 1;
+	report(good &&
+		SSL_get_early_data_status(ssl) == SSL_EARLY_DATA_REJECTED,
+	    "early data is refused, as is the session that it claims");
+	report(good && SSL_session_reused(ssl) == 0 && send_call(ssl, 8) &&
+		has_reply(ssl, 8),
+	    "a call in it is not done, one after the handshake is");
+	end(ssl);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -309,6 +364,7 @@ main(int argc, char *argv[])
 	case_server_closes();
 	case_truncated();
 	case_altered();
+	case_early();
 	case_flood(SSL_KEY_UPDATE_NOT_REQUESTED,
 	    "a flood of KeyUpdates ends the connection");
 	case_flood(SSL_KEY_UPDATE_REQUESTED,

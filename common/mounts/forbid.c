@@ -44,6 +44,16 @@ forbid_add(struct forbid *f, const char *path)
 }
 
 void
+forbid_add_away(struct forbid *f, const char *dir, const char *name)
+{
+	char *path;
+
+	if (f->n < nitems(f->paths) &&
+	    asprintf(&path, "%s/%s", dir, name) != -1)
+		f->paths[f->n++] = path;
+}
+
+void
 forbid_usual(struct forbid *f)
 {
 	static const char *const usual[] = { "/var/lib/tern", "/etc/tern" };

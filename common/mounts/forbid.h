@@ -14,7 +14,7 @@
 
 #include "confine/mountinfo.h"
 
-#define FORBID_MAX 8
+#define FORBID_MAX 32
 #define FORBID_WHY (PATH_MAX + 128)
 
 /* Directories and files that no client may reach, without links. */
@@ -25,6 +25,11 @@ struct forbid {
 
 /* Adds a path, which may be made later. NULL is ignored. */
 void forbid_add(struct forbid *, const char *path);
+/*
+ * Adds a file in a directory that may be away, or on a filesystem that does not
+ * answer: the path is taken as it is written.
+ */
+void forbid_add_away(struct forbid *, const char *dir, const char *name);
 /* Adds the directories where keys and state are, or will be made. */
 void forbid_usual(struct forbid *);
 /*

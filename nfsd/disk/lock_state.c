@@ -28,6 +28,7 @@
 #define LINE_BYTES (HEX_MAX + 2 * ADDR_STRLEN + 64)
 #define SPARE	   64 /* lines that no longer count, before a new file */
 #define WORDS	   7 /* of a line + */
+#define LINES_MAX  (4 * LOCK_STATE_CLIENTS) /* each is looked for in the list */
 #define FILE_MAX   (256 << 20) /* bytes; a larger file is not one of these */
 #define NEW_SINCE  1600000000 /* the state number of a new file counts seconds */
 
@@ -133,6 +134,17 @@ get_number(const char *text, long long low, long long high, long long *out)
 	return text != NULL && number_read(text, low, high, out) == NULL;
 }
 
+/* Can a client have this address? Then a call to it reaches one machine. */
+static bool
+is_host(const struct addr *a)
+{
+	static const uint8_t none[16];
+
+	if (a->family == AF_INET)
+		return a->bytes[0] != 0 && a->bytes[0] < 224;
+	return a->bytes[0] != 0xff && memcmp(a->bytes, none, 16) != 0;
+}
+
 /* Reads address, version and transport. */
 static bool
 get_client(char *const words[WORDS], struct locks_client *c)
@@ -141,7 +153,8 @@ get_client(char *const words[WORDS], struct locks_client *c)
 	size_t i;
 
 	if (words[3] == NULL || !addr_parse(&c->from, words[1]) ||
-	    c->from.port != 0 || !get_number(words[2], 1, 4, &vers))
+	    c->from.port != 0 || !is_host(&c->from) ||
+	    !get_number(words[2], 1, 4, &vers))
 		return false;
 	c->vers = (uint32_t)vers;
 	for (i = 0; i < nitems(transports); i++)
@@ -273,10 +286,16 @@ get_header(struct lock_state *s, char *text)
 static void
 get_lines(struct lock_state *s, char *at)
 {
-	size_t bad = 0;
+	size_t bad = 0, n = 0;
 	char *end;
 
 	while (*at != '\0') {
+		if (n++ == LINES_MAX) {
+			log_warnx("%s: it has more than %d lines: the others "
+				  "are not read",
+			    s->path, LINES_MAX);
+			break;
+		}
 		end = strchr(at, '\n');
 		if (end == NULL) {
 			log_info("%s: the last line was not finished: no "

@@ -100,6 +100,7 @@ configure(struct config *conf, const struct nfsd *n)
 	forbid_add(&conf->forbid, n->tls_key);
 	if (n->audit != NULL && n->audit[0] == '/')
 		forbid_add(&conf->forbid, n->audit);
+	parent_locks_forbid(n, &conf->forbid);
 }
 
 /* Users in certificates need a domain. Says so, and returns false. */

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/shm.h"
 #include "base/util.h"
+#include "mounts/forbid.h"
 #include "nfsd/figures/figures.h"
 #include "nfsd/parent/parent_groups.h"
 #include "nfsd/parent/parent_locks.h"
@@ -683,4 +684,18 @@ parent_locks_free(struct parent_locks *l)
 		event_free(l->on_turn);
 	for (b = 0; b < l->books.n; b++)
 		lock_book_close(&l->books.list[b]);
+}
+
+void
+parent_locks_forbid(const struct nfsd *n, struct forbid *f)
+{
+	char path[PATH_MAX];
+	size_t i;
+
+	if (n->state_dir != NULL &&
+	    snprintf(path, sizeof(path), "%s/%s", n->state_dir,
+		LOCK_STATE_FILE) < (int)sizeof(path))
+		forbid_add(f, path);
+	for (i = 0; i < n->nfloating; i++)
+		forbid_add_away(f, n->floating[i], LOCK_STATE_FILE);
 }

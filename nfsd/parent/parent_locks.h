@@ -44,6 +44,8 @@ enum parent_locks_role { PARENT_NLM, PARENT_LOCKS, PARENT_LOCK_ROLES };
 
 struct figures;
 
+struct forbid;
+
 struct parent_locks {
 	const struct nfsd *n;
 	/* To be set before parent_locks_prepare(). */
@@ -73,6 +75,8 @@ struct parent_locks {
 };
 
 /* Binds the sockets and reads the list. Fatal if a port is taken. */
+/* No export may show the lists: a client could add others that reclaim locks. */
+void parent_locks_forbid(const struct nfsd *, struct forbid *);
 void parent_locks_prepare(struct parent_locks *, struct nfsd *);
 void parent_locks_start(struct parent_locks *, struct event_base *,
     struct reload *, struct control *);

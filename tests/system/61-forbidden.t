@@ -49,6 +49,18 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9 \
 	-subj /CN=x -keyout "$T/keys/tls.key" -out "$T/cert.pem" 2>"$T/openssl.log"
 refused nfsd "$T/keys *(ro)" "in $T/keys/tls.key" 'the key of TLS' \
 	-o "tls-cert=$T/cert.pem" -o "tls-key=$T/keys/tls.key"
+# A client that writes a list of clients with locks could add others that reclaim locks.
+mkdir -m 700 "$T/engine" "$T/engine/10.7.9.100"
+for o in state floating; do
+	refused nfsd "$T/engine *(rw)" "in $T/engine/10.7.9.100/locks" "above -o $o" -o "$o=$T/engine/10.7.9.100"
+	refused nfsd "$T/engine/10.7.9.100 *(rw)" "in $T/engine/10.7.9.100/locks" "-o $o itself" \
+		-o "$o=$T/engine/10.7.9.100"
+done
+refused nfsd "$T/engine *(rw)" "in $T/engine/away/10.7.9.100/locks" '-o floating on a disk that is away' \
+	-o "floating=$T/engine/away/10.7.9.100"
+exports "$T/srv *(rw)"
+check 'a directory beside -o floating is exported' \
+	"$O/nfsd/nfsd" -n -f "$T/exports" -k "$T/key" -o "floating=$T/engine/10.7.9.100"
 
 # What leads there later, or by a symbolic link, is not served either.
 rm "$T/key"

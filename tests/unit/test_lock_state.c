@@ -171,6 +171,12 @@ test_bad(void)
 		  "+ 10.0.0.7:9 4 tcp 10.0.0.1 1 61\n"
 		  "+ 10.0.0.8 4 udp 10.0.0.1 1 62\n",
 		    "lines without sense", 1, false },
+		{ "tern-locks 1 7\n+ 0.0.0.0 4 udp 10.0.0.1 1 61\n"
+		  "+ 224.0.0.1 4 udp 10.0.0.1 1 61\n"
+		  "+ 255.255.255.255 4 udp 10.0.0.1 1 61\n"
+		  "+ :: 4 udp fd00::1 1 61\n+ ff02::1 4 udp fd00::1 1 61\n"
+		  "+ 127.0.0.1 4 udp 127.0.0.1 1 61\n",
+		    "addresses that no client has", 1, false },
 		{ "tern-locks 1 7\n+ 10.0.0.7 4 tcp 10.0.0.1 1 61\n"
 		  "+ 10.0.0.7 4 tcp 10.0.0.2 1 61\n"
 		  "+ 10.0.0.7 4 tcp 10.0.0.3 1 61\n"
@@ -196,6 +202,13 @@ test_bad(void)
 		ok(lock_state_raise(&s), "%s: works on", rows[i].what);
 		lock_state_close(&s);
 	}
+}
+
+static void
+test_foreign(void)
+{
+	struct lock_state s;
+
 	put_file("tern-locks 1 7\n+ 10.0.0.7 4 tcp 10.0.0.1 1 61\n");
 	(void)chmod(file, 0666);
 	ok(lock_state_open(&s, dir) && s.n == 0,
@@ -270,6 +283,36 @@ test_many(void)
 	lock_state_close(&s);
 }
 
+/* A list that an attacker has filled is not read to its end. */
+static void
+test_endless(void)
+{
+	static const char header[] = "tern-locks 1 7\n",
+			  line[] = "- 10.0.0.7 4 tcp 10.0.0.1 61\n",
+			  last[] = "+ 10.0.0.7 4 tcp 10.0.0.1 1 61\n";
+	const size_t n = 4 * LOCK_STATE_CLIENTS;
+	char *text = malloc(sizeof(header) + n * sizeof(line) + sizeof(last));
+	struct lock_state s;
+	char *at;
+	size_t i;
+
+	if (text == NULL)
+		err(1, "malloc");
+	at = stpcpy(text, header);
+	for (i = 0; i < n - 1; i++)
+		at = stpcpy(at, line);
+	(void)stpcpy(at, last);
+	put_file(text);
+	ok(lock_state_open(&s, dir) && s.n == 1, "so many lines are read");
+	lock_state_close(&s);
+	at = stpcpy(at, line);
+	(void)stpcpy(at, last);
+	put_file(text);
+	ok(lock_state_open(&s, dir) && s.n == 0, "and no more");
+	lock_state_close(&s);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -282,8 +325,10 @@ main(void)
 	test_kept();
 	test_changed();
 	test_bad();
+	test_foreign();
 	test_full();
 	test_many();
+	test_endless();
 	(void)unlink(file);
 	(void)unlink(aside);
 	(void)snprintf(aside, sizeof(aside), "%s.new", file);

@@ -34,7 +34,6 @@ static const struct nfsd_tls_limits tls_limits_default = {
 };
 
 static const struct role_row roles[] = {
-	{ "accept", nfsd_accept },
 	{ "broker", nfsd_broker },
 	{ "locks", nfsd_locks },
 	{ "metrics", nfsd_metrics },

@@ -75,12 +75,11 @@ enum nfsd_message {
 	NFSD_END, /* struct nfsd_end: end the connections of a client */
 	NFSD_CHECK, /* struct nfsd_check and its roots: is the worker healthy? */
 	NFSD_ADDRESS_LEFT, /* struct addr: the machine has it no longer */
-	NFSD_ACCEPT_CHANNEL, /* uint32_t, a worker: between it and the accept role */
 	NFSD_TLS_CHANNEL, /* between a worker and its tls role */
 	NFSD_METRICS, /* uint32_t: length of the text that was wanted */
 	NFSD_TLS_FILES, /* struct nfsd_tls_files and their descriptors */
 	NFSD_READY, /* from here on to the parent */
-	NFSD_BAD_WORKER, /* struct nfsd_bad; the accept role: uint32_t */
+	NFSD_BAD_WORKER, /* struct nfsd_bad */
 	NFSD_ENDED, /* struct nfsd_ended */
 	NFSD_CHECKED, /* struct nfsd_checked */
 	NFSD_GROUPS, /* uint32_t: a user whose groups are wanted */
@@ -238,10 +237,9 @@ struct nfsd {
 	size_t nfloating;
 };
 
-/* parent/parent.c, worker/worker.c, broker/role.c, accept/process.c,
- * metrics/process.c, tls/process.c, nlm/process.c and locks/process.c. */
+/* parent/parent.c, worker/worker.c, broker/role.c, metrics/process.c,
+ * tls/process.c, nlm/process.c and locks/process.c. */
 int nfsd_parent(struct nfsd *);
-int nfsd_accept(struct role *);
 int nfsd_worker(struct role *);
 int nfsd_broker(struct role *);
 int nfsd_metrics(struct role *);

@@ -76,8 +76,7 @@ open_socket(struct listen_socket *s, const struct addr *at, bool udp,
 	if ((at->family == AF_INET6 &&
 		set_flag(s->fd, IPPROTO_IPV6, IPV6_V6ONLY) == -1) ||
 	    (!udp && set_flag(s->fd, SOL_SOCKET, SO_REUSEADDR) == -1) ||
-	    (shared && udp &&
-		set_flag(s->fd, SOL_SOCKET, SO_REUSEPORT) == -1) ||
+	    (shared && set_flag(s->fd, SOL_SOCKET, SO_REUSEPORT) == -1) ||
 	    bind(s->fd, (struct sockaddr *)&ss, len) == -1 ||
 	    (!udp && listen(s->fd, LISTEN_BACKLOG) == -1) ||
 	    describe(s) == -1) {
@@ -100,7 +99,7 @@ open_first(struct listen_socket *s, const struct addr *at, bool udp,
 
 	if (open_socket(s, at, udp, false) == -1)
 		return -1;
-	if (!shared || !udp)
+	if (!shared)
 		return 0;
 	again.port = s->at.port;
 	close(s->fd);
@@ -272,9 +271,7 @@ listen_again(struct listen_set *set, const struct listen_set *first)
 	set->n = 0;
 	for (i = 0; i < first->n; i++) {
 		s = &first->list[i];
-		if (!s->udp)
-			continue;
-		if (open_socket(&set->list[set->n], &s->at, true, true) == -1) {
+		if (open_socket(&set->list[i], &s->at, s->udp, true) == -1) {
 			listen_close(set);
 			return -1;
 		}
@@ -326,17 +323,6 @@ listen_inherited(struct listen_set *set, const char *what)
 		      "family");
 	log_sockets(set, what);
 	return true;
-}
-
-size_t
-listen_fds_of(const struct listen_set *set, bool udp, int *fds, size_t max)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < set->n && n < max; i++)
-		if (set->list[i].udp == udp)
-			fds[n++] = set->list[i].fd;
-	return n;
 }
 
 size_t

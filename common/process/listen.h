@@ -44,7 +44,7 @@ void listen_all(struct listen_set *, const struct daemon *, const char *what,
  */
 void listen_streams(struct listen_set *, const struct daemon *,
     const struct daemon_listen *, size_t n, const char *what);
-/* Binds the same addresses for UDP again, for another worker. 0 or -1. */
+/* Binds the same addresses and ports again, for another worker. 0 or -1. */
 int listen_again(struct listen_set *, const struct listen_set *first);
 /* Takes the sockets that systemd passed (LISTEN_FDS). False: there are none. */
 bool listen_inherited(struct listen_set *, const char *what);
@@ -55,8 +55,6 @@ bool listen_inherited(struct listen_set *, const char *what);
 int listen_from(struct listen_set *, const int *fds, size_t n);
 /* Stores the descriptors of the set, at most max. Returns how many. */
 size_t listen_fds(const struct listen_set *, int *fds, size_t max);
-/* The same of one kind of sockets. */
-size_t listen_fds_of(const struct listen_set *, bool udp, int *fds, size_t max);
 /*
  * Returns a listening unix stream socket at path. Replaces a socket without
  * server and makes a missing directory (0755). Fatal if a server uses the path,

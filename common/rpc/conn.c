@@ -733,9 +733,8 @@ rpc_conn_new(struct rpc_tcp *tcp, int fd, const struct rpc_peer *peer)
 	c->tcp = tcp;
 	c->fd = fd;
 	c->origin.peer = *peer;
-	if (peer->id == 0)
-		c->origin.peer.id = ++s->last_id;
-	c->origin.ticket = c->origin.peer.id;
+	c->origin.peer.id = ++s->last_id;
+	c->origin.ticket = s->last_id;
 	c->origin.transport = s;
 	c->origin.reply = deferred_reply;
 	c->active = (uint32_t)(clock_coarse_ms() / 1000);

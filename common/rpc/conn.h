@@ -60,7 +60,7 @@ struct rpc_tcp {
 	struct rpc_server *server;
 	struct rpc_limits limits;
 	LIST_ENTRY(rpc_tcp) entry;
-	int fd; /* -1: another process accepts, or none */
+	int fd;
 	int reserve; /* descriptor to close when none is left */
 	struct event *acceptable;
 	struct event *pause;
@@ -121,7 +121,7 @@ void rpc_conn_send_late(struct rpc_streams *);
  */
 void rpc_conn_relieve(struct rpc_streams *);
 /*
- * Takes over a connected socket. An id of 0 means the next one. Returns NULL if there is no memory or the
+ * Takes over a connected socket. Returns NULL if there is no memory or the
  * kernel watches no more descriptors.
  */
 struct rpc_conn *rpc_conn_new(struct rpc_tcp *, int fd,

@@ -21,7 +21,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "rpc/conn.h"
-#include "rpc/take.h"
 
 #define TCP_ACCEPTS 32 /* connections accepted per wake-up */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */
@@ -151,31 +150,28 @@ get_peer(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-/* Takes over fd. Returns false if it was closed instead. */
-static bool
+static void
 take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
-    socklen_t len, uint64_t id)
+    socklen_t len)
 {
 	static const struct timeval second = { 1, 0 };
 	struct rpc_streams *s = t->streams;
 	struct rpc_peer peer;
 
 	get_peer(t, fd, from, len, &peer);
-	peer.id = id;
 	if (!admit(t, &peer)) {
 		close(fd);
-		return false;
+		return;
 	}
 	if (rpc_conn_new(t, fd, &peer) == NULL) {
 		log_warnx("tcp: a connection is refused: no memory, or "
 			  "fs.epoll.max_user_watches is reached: raise it");
 		close(fd);
-		return false;
+		return;
 	}
 	if (t->limits.idle_seconds != 0 && !t->local &&
 	    !event_pending(s->tick, EV_TIMEOUT, NULL))
 		(void)event_add(s->tick, &second);
-	return true;
 }
 
 /*
@@ -198,8 +194,6 @@ out_of_descriptors(struct rpc_tcp *t, int error)
 			  "LimitNOFILE= or ulimit -n raises the limit");
 	if (evict(rpc_crowd_victim(s, &s->crowds[RPC_REMOTE]), NULL, NULL) ||
 	    evict(rpc_crowd_victim(s, &s->crowds[RPC_LOCAL]), NULL, NULL))
-		return;
-	if (t->fd == -1)
 		return;
 	if (t->reserve != -1) {
 		close(t->reserve);
@@ -228,7 +222,7 @@ on_acceptable(evutil_socket_t fd, short what UNUSED, void *arg)
 		s = accept4(fd, (struct sockaddr *)&from, &len,
 		    SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (s != -1)
-			(void)take_in(t, s, &from, len, 0);
+			take_in(t, s, &from, len);
 		else if (errno == EMFILE || errno == ENFILE ||
 		    errno == ENOBUFS || errno == ENOMEM) {
 			out_of_descriptors(t, errno);
@@ -236,25 +230,6 @@ on_acceptable(evutil_socket_t fd, short what UNUSED, void *arg)
 		} else if (errno == EAGAIN)
 			return;
 	}
-}
-
-bool
-rpc_tcp_take(struct rpc_tcp *t, int fd, uint64_t id)
-{
-	struct sockaddr_storage from;
-	socklen_t len = sizeof(from);
-
-	if (getpeername(fd, (struct sockaddr *)&from, &len) == -1) {
-		close(fd);
-		return false;
-	}
-	return take_in(t, fd, &from, len, id);
-}
-
-void
-rpc_tcp_shortage(struct rpc_tcp *t)
-{
-	out_of_descriptors(t, EMFILE);
 }
 
 static void
@@ -527,10 +502,6 @@ rpc_tcp_new(struct rpc_streams *streams, struct rpc_server *server, int fd,
 	t->closed = closed;
 	t->arg = arg;
 	TAILQ_INIT(&t->conns);
-	LIST_INSERT_HEAD(&streams->listeners, t, entry);
-	t->reserve = -1;
-	if (fd == -1)
-		return t;
 	if (getsockname(fd, (struct sockaddr *)&ss, &len) == -1 ||
 	    evutil_make_socket_nonblocking(fd) == -1)
 		fatal("tcp socket");
@@ -542,6 +513,7 @@ rpc_tcp_new(struct rpc_streams *streams, struct rpc_server *server, int fd,
 	if (t->acceptable == NULL || t->pause == NULL ||
 	    event_add(t->acceptable, NULL) == -1)
 		fatalx("tcp socket: event loop");
+	LIST_INSERT_HEAD(&streams->listeners, t, entry);
 	return t;
 }
 
@@ -583,10 +555,8 @@ rpc_tcp_free(struct rpc_tcp *t)
 	while ((c = TAILQ_FIRST(&t->conns)) != NULL)
 		rpc_conn_close(c);
 	rpc_tcp_stop_accepting(t);
-	if (t->acceptable != NULL) {
-		event_free(t->acceptable);
-		event_free(t->pause);
-	}
+	event_free(t->acceptable);
+	event_free(t->pause);
 	LIST_REMOVE(t, entry);
 	free(t);
 }

@@ -120,9 +120,9 @@ unsigned int rpc_streams_end_local(struct rpc_streams *, const struct addr *);
 const struct rpc_tls_bytes *rpc_streams_tls_bytes(const struct rpc_streams *);
 
 /*
- * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is set);
- * -1: rpc/take.h. If closed is not NULL, it is called with the peer.id of each
- * connection that ends.
+ * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is set).
+ * If closed is not NULL, it is called with the peer.id of each connection that
+ * ends.
  */
 struct rpc_tcp *rpc_tcp_new(struct rpc_streams *, struct rpc_server *, int fd,
     const struct rpc_limits *, void (*closed)(void *arg, uint64_t id),

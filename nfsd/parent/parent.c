@@ -23,7 +23,6 @@
 #include "nfsd/roles/descriptors.h"
 #include "nfsd/parent/addresses.h"
 #include "nfsd/parent/control.h"
-#include "nfsd/parent/parent_accept.h"
 #include "nfsd/parent/parent_audit.h"
 #include "nfsd/parent/parent_health.h"
 #include "nfsd/parent/parent_groups.h"
@@ -65,7 +64,6 @@ struct parent {
 	struct parent_live live;
 	struct parent_health health;
 	struct addresses addresses;
-	struct parent_accept accept;
 	struct parent_audit audit;
 	struct parent_metrics metrics;
 	struct parent_tls tls;
@@ -188,7 +186,7 @@ worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 	fds[NFSD_FD_AUDIT] = parent_audit_fd(&p->audit, index);
 	fds[NFSD_FD_REPLIES] = p->replies[index];
 	return NFSD_FD_SOCKETS +
-	    parent_accept_rest(&p->accept, index, fds + NFSD_FD_SOCKETS,
+	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
 		ROLE_FDS_MAX - NFSD_FD_SOCKETS);
 }
 
@@ -205,7 +203,6 @@ worker_started(void *arg, struct role_child *child)
 	(void)role_send(child, ROLE_SETUP, &setup, sizeof(setup), NULL, 0);
 	send_exports(p, child);
 	connect_roles(p, role_index(child));
-	parent_accept_connect(&p->accept, role_index(child));
 	parent_tls_connect(&p->tls, role_index(child));
 }
 
@@ -447,7 +444,6 @@ stop(void *arg)
 		return;
 	p->stopping = true;
 	role_expect_end(p->broker);
-	parent_accept_stop(&p->accept);
 	parent_tls_stop(&p->tls);
 	parent_metrics_stop(&p->metrics);
 	p->on_patience = evtimer_new(p->base, parent_give_up, p);
@@ -587,6 +583,18 @@ prepare_registration(struct parent *p)
 	register_program(p->registration, &rquota_program, &p->sockets[0]);
 }
 
+static void
+bind_sockets(struct parent *p)
+{
+	unsigned int i;
+
+	listen_all(&p->sockets[0], &p->n->d, "nfs 2,3",
+	    p->n->setup.workers > 1);
+	for (i = 1; i < p->n->setup.workers; i++)
+		if (listen_again(&p->sockets[i], &p->sockets[0]) == -1)
+			fatal("sockets of worker %u", i);
+}
+
 static int
 make_shared(struct parent *p)
 {
@@ -662,10 +670,7 @@ prepare(struct parent *p)
 	parent_audit_prepare(&p->audit, p->n);
 	parent_metrics_prepare(&p->metrics, p->n);
 	descriptors_warn(daemon_raise_files(), p->n->setup.files);
-	p->accept.worker = worker_of;
-	p->accept.changed = role_changed;
-	p->accept.arg = p;
-	parent_accept_bind(&p->accept, p->n, p->sockets);
+	bind_sockets(p);
 	p->shared = make_shared(p);
 	make_replies(p);
 	p->locks.broker = broker_of;
@@ -718,7 +723,6 @@ start_roles(struct parent *p, const struct role_spec *broker)
 		    role_start(p->base, &p->n->d, &p->worker_specs[i]);
 		reload_add(&p->reload, p->workers[i]);
 	}
-	parent_accept_start(&p->accept, p->base, &p->reload);
 	parent_tls_start(&p->tls, p->base, &p->reload);
 	parent_locks_start(&p->locks, p->base, &p->reload, p->control);
 	parent_metrics_start(&p->metrics, p->base, &p->reload);
@@ -756,7 +760,6 @@ nfsd_parent(struct nfsd *n)
 		role_free(p.workers[i]);
 	parent_locks_free(&p.locks);
 	role_free(p.broker);
-	parent_accept_free(&p.accept);
 	parent_tls_free(&p.tls);
 	parent_metrics_free(&p.metrics);
 	mounts_free(&p.mounts);

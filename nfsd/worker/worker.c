@@ -31,7 +31,6 @@
 #include "nfsd/nfsd.h"
 #include "nfsd/roles/descriptors.h"
 #include "nfsd/stats.h"
-#include "nfsd/worker/worker_accept.h"
 #include "nfsd/worker/worker_check.h"
 #include "nfsd/worker/worker_tls.h"
 #include "nfsd/worker/worker_usage.h"
@@ -66,8 +65,7 @@ struct worker {
 	struct reply_cache *replies;
 	void *replies_memory; /* its successor inherits it */
 	struct rpc_streams *streams;
-	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX + 1]; /* last: from accept */
-	struct worker_accept accept;
+	struct rpc_tcp *tcp[LISTEN_SOCKETS_MAX];
 	struct stats *stats;
 	struct worker_tls tls;
 	struct worker_usage usage;
@@ -130,7 +128,7 @@ connections_now(const struct worker *w)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < nitems(w->tcp); i++)
+	for (i = 0; i < w->sockets.n; i++)
 		if (w->tcp[i] != NULL)
 			n += rpc_tcp_connections(w->tcp[i]);
 	return n;
@@ -229,16 +227,6 @@ on_tls_channel(void *arg, struct ipc_message *m)
 	m->fds[0] = -1;
 }
 
-/* The accept role runs, for the first time or again. */
-static void
-on_accept_channel(void *arg, struct ipc_message *m)
-{
-	struct worker *w = role_exports_arg(arg);
-
-	worker_accept_connect(&w->accept, m->fds[0]);
-	m->fds[0] = -1;
-}
-
 /* An administrator ends the connections of a client. */
 static void
 on_end(void *arg, struct ipc_message *m)
@@ -300,8 +288,7 @@ worker_stop(void *arg, struct ipc_message *m UNUSED)
 
 	if (w->on_drain != NULL)
 		return;
-	worker_accept_stop(&w->accept);
-	for (i = 0; i < nitems(w->tcp); i++)
+	for (i = 0; i < w->sockets.n; i++)
 		if (w->tcp[i] != NULL)
 			rpc_tcp_stop_accepting(w->tcp[i]);
 	w->on_drain = event_new(w->base, -1, EV_PERSIST, drain, w);
@@ -317,7 +304,6 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, worker_stop },
 	[NFSD_CHECK]    = { "check",    sizeof(struct nfsd_check), IPC_MESSAGE_MAX, 0, 0, on_check },
 	[NFSD_ADDRESS_LEFT] = { "address left", sizeof(struct addr), sizeof(struct addr), 0, 0, on_address_left },
-	[NFSD_ACCEPT_CHANNEL] = { "accept channel", sizeof(uint32_t), sizeof(uint32_t), 1, 1, on_accept_channel },
 	[NFSD_TLS_CHANNEL] = { "tls channel", 0, 0, 1, 1, on_tls_channel },
 };
 /* clang-format on */
@@ -467,15 +453,34 @@ remember_replies(struct worker *w)
 	rpc_server_set_cache(w->server, w->replies);
 }
 
-/* Listens, or waits for the connections that the accept role has for it. */
 static void
-open_sockets(struct worker *w)
+start_serving(struct worker *w)
 {
+	static const struct rpc_prog *const programs[] = { &nfs_program,
+		&nfsacl_program, &rquota_program };
+	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
+		.args_size = sizeof(struct call_args),
+		.res_size = sizeof(struct call_res),
+		.begin = worker_begin,
+		.drops = worker_drops,
+		.ran = worker_ran,
+		.end = worker_end,
+		.show = ops_show,
+		.arg = w };
+	const struct timeval second = { .tv_sec = 1 };
 	const struct rpc_limits *limits = &w->setup.limits;
-	struct rpc_tcp **last = &w->tcp[LISTEN_SOCKETS_MAX];
 	struct listen_socket *s;
 	size_t i;
 
+	w->server = rpc_server_new(programs, nitems(programs), &hooks);
+	audit_init(&w->audit, w->role->fds[NFSD_FD_AUDIT]);
+	remember_replies(w);
+	door_start_janitor(w->door);
+	if (w->setup.threads > 0) {
+		w->pool = rpc_pool_new(w->base, w->setup.threads, QUEUE_MAX,
+		    NULL, NULL);
+		rpc_server_set_pool(w->server, w->pool);
+	}
 	if (listen_from(&w->sockets, w->role->fds + NFSD_FD_SOCKETS,
 		w->role->nfds - NFSD_FD_SOCKETS) == -1)
 		fatal("sockets");
@@ -493,40 +498,6 @@ open_sockets(struct worker *w)
 		    NULL, NULL);
 		rpc_tcp_on_shortage(w->tcp[i], give_files, w);
 	}
-	if (w->setup.workers == 1)
-		return;
-	*last = rpc_tcp_new(w->streams, w->server, -1, limits,
-	    worker_accept_ended, &w->accept);
-	rpc_tcp_on_shortage(*last, give_files, w);
-	worker_accept_start(&w->accept, w->base, *last);
-}
-
-static void
-start_serving(struct worker *w)
-{
-	static const struct rpc_prog *const programs[] = { &nfs_program,
-		&nfsacl_program, &rquota_program };
-	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
-		.args_size = sizeof(struct call_args),
-		.res_size = sizeof(struct call_res),
-		.begin = worker_begin,
-		.drops = worker_drops,
-		.ran = worker_ran,
-		.end = worker_end,
-		.show = ops_show,
-		.arg = w };
-	const struct timeval second = { .tv_sec = 1 };
-
-	w->server = rpc_server_new(programs, nitems(programs), &hooks);
-	audit_init(&w->audit, w->role->fds[NFSD_FD_AUDIT]);
-	remember_replies(w);
-	door_start_janitor(w->door);
-	if (w->setup.threads > 0) {
-		w->pool = rpc_pool_new(w->base, w->setup.threads, QUEUE_MAX,
-		    NULL, NULL);
-		rpc_server_set_pool(w->server, w->pool);
-	}
-	open_sockets(w);
 	worker_checks_init(&w->checks, w->base, w->role->channel);
 	worker_tls_start(&w->tls, w->base, w->server, w->streams,
 	    &w->shared->proven);
@@ -544,7 +515,6 @@ worker_learn(struct worker *w)
 	w->incoming.setup = &w->setup;
 	w->incoming.serve = worker_serve_list;
 	w->incoming.arg = w;
-	worker_accept_init(&w->accept);
 	worker_tls_init(&w->tls, w->role->channel, &w->setup.tls);
 	while (!w->incoming.has_setup)
 		role_exports_receive(&w->incoming, &messages);

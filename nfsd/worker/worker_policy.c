@@ -39,7 +39,6 @@ static const struct sandbox_call calls[] = {
 	{ SYS_ftruncate,     false, "SETATTR size" },
 	{ SYS_getcwd,        false, "audit: its path" },
 	{ SYS_getdents64,    false, "READDIR" },
-	{ SYS_getpeername,   false, "whose connection the accept role sends" },
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },

@@ -158,11 +158,6 @@ all_modes() {
 		judge_setid
 		judge_held
 		stop nfsd
-		# two workers, two tls, and accept
-		owned nfsd 9 -p 2049 -w 2 "${more[@]}"
-		grep -q '^accept' "$T/results"
-		ok $? "$mode: the accept role was among them$without"
-		stop nfsd
 		export TERN_OWNED_SQUASHED=0
 		mode=nfsd-multi-user
 		exports "$T/export *(rw,fsid=7)"

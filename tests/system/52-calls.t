@@ -51,11 +51,11 @@ clocks_compared() {
 	[ $n -ge 3 ]
 }
 
-# all NAME OPTIONS [WORKERS]: calls every procedure, reloads with one more export, and
+# all NAME OPTIONS: calls every procedure, reloads with one more export, and
 # stops.
 all() {
 	if [ "$1" = novdso ]; then wrap_novdso; else wrap "$1"; fi
-	tern_start "$T/export *(insecure,$2) localhost(insecure,$2)" -w "${3:-1}" -t 2 \
+	tern_start "$T/export *(insecure,$2) localhost(insecure,$2)" -w 1 -t 2 \
 	    -o "tls-ca=$T/ca/ca.pem" \
 	    -o "tls-cert=$T/ca/server.pem" -o "tls-key=$T/ca/server.key" \
 	    -o metrics=127.0.0.1@9049
@@ -77,7 +77,7 @@ all() {
 }
 
 all multi rw,audit
-all root rw,no_root_squash 2
+all root rw,no_root_squash
 all squash rw,all_squash,anonuid=1001,anongid=1001
 [ -x "$(built system)/novdso" ] || skip_all "no novdso (make check makes it)"
 all novdso rw

@@ -20,7 +20,6 @@ ROLES = {
     "portmapd": ("portmapd/portmapd.c", True),
     "mountd worker": ("mountd/worker/worker.c", True),
     "nfsd worker": ("nfsd/worker/worker_policy.c", True),
-    "nfsd accept": ("nfsd/accept/process.c", False),
     "nfsd broker": ("nfsd/broker/role.c", False),
     "nfsd tls": ("nfsd/tls/process.c", False),
     "nfsd nlm": ("nfsd/nlm/process.c", True),

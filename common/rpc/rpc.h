@@ -165,6 +165,12 @@ struct rpc_hooks {
 	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
 	    struct rpc_call *);
 	/*
+	 * Called when the call waits for a file thread, in the event loop. Its
+	 * second attempt may have begun there. May be NULL.
+	 */
+	void (*deferred)(void *arg, const struct call_ctx *,
+	    const struct rpc_call *);
+	/*
 	 * Called after run, on its thread, unless the call was deferred or
 	 * denied. May change the result. May be NULL.
 	 */

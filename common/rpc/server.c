@@ -397,6 +397,8 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	}
 	(void)peer_hold(d->origin.peer.identity);
 	s->in_flight++;
+	if (s->hooks.deferred != NULL)
+		s->hooks.deferred(s->hooks.arg, w->ctx, &w->call);
 	return RPC_DEFERRED;
 }
 

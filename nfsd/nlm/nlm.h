@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "nfsd/locks/proto.h"
+#include "nfsd/nlm/order.h"
 #include "nfsd/nlm/states.h"
 #include "rpc/rpc.h"
 #include "rpc/xdr.h"
@@ -88,12 +89,11 @@ struct call_res {
 	int32_t state; /* NSM: of this server */
 };
 
-struct nlm;
-
 struct call_ctx {
 	struct rpc_call *call;
 	struct nlm *nlm;
 	const struct call_args *args;
+	uint64_t owner; /* of a lock, and its file: see order.h; 0: none */
 	bool must_prove; /* a restart by UDP: is it true? */
 };
 
@@ -108,6 +108,7 @@ struct nlm_question {
 struct nlm {
 	bool nolocks; /* every lock is refused */
 	struct nlm_states states;
+	struct order order; /* of calls on file threads */
 	/*
 	 * Asks the locks role and waits for the answer: brief questions in the
 	 * event loop, others on a file thread. False: there is none.

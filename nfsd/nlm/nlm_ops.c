@@ -38,6 +38,22 @@ set_client(const struct rpc_call *call, const struct slice *name,
 	client->name_len = (uint32_t)name->len;
 }
 
+/* The owner of a lock, with the file: see order.h. */
+static uint64_t
+owner_of(const struct nlm *nlm, const struct nlm_question *q)
+{
+	const struct hash_key *key = &nlm->order.key;
+	const struct locks_client *c = &q->ask.client;
+	const uint64_t parts[] = { hash_bytes(key, c->from.bytes,
+				       sizeof(c->from.bytes)),
+		(uint64_t)c->vers << 32 | c->kind,
+		hash_bytes(key, q->name.data, q->name.len),
+		hash_bytes(key, &q->ask.fh, sizeof(q->ask.fh)),
+		(uint32_t)q->ask.svid };
+
+	return hash_bytes(key, parts, sizeof(parts)) | 1;
+}
+
 /*
  * The answer, if there is one that waits for nothing. It takes less than waking
  * a file thread.
@@ -77,6 +93,7 @@ ask_lock(struct call_ctx *ctx, enum locks_question type,
 		.type = type, .name = args->name, .owner = args->oh
 	};
 	struct locks_ask *a = &q.ask;
+	uint64_t at_ns;
 
 	ctx->args = args;
 	res->cookie = args->cookie;
@@ -100,10 +117,16 @@ ask_lock(struct call_ctx *ctx, enum locks_question type,
 	a->block = args->block;
 	a->reclaim = args->reclaim;
 	a->monitored = monitored;
-	if (!ctx->call->may_block && ask_briefly(ctx, &q, res))
+	ctx->owner = owner_of(ctx->nlm, &q);
+	at_ns = ctx->call->started_ns;
+	if (!ctx->call->may_block &&
+	    !order_has(&ctx->nlm->order, ctx->owner, at_ns) &&
+	    ask_briefly(ctx, &q, res))
 		return;
-	if (!is_deferred(ctx, fh_export_id(&a->fh)))
-		ask(ctx, &q, res);
+	if (is_deferred(ctx, fh_export_id(&a->fh)))
+		return;
+	order_wait(&ctx->nlm->order, ctx->owner, at_ns);
+	ask(ctx, &q, res);
 }
 
 void
@@ -242,6 +265,15 @@ begin(void *arg, struct call_ctx *ctx, struct rpc_call *call)
 	return AUTH_OK;
 }
 
+static void
+deferred(void *arg, const struct call_ctx *ctx, const struct rpc_call *call)
+{
+	struct nlm *nlm = arg;
+
+	if (ctx->owner != 0)
+		order_add(&nlm->order, ctx->owner, call->started_ns);
+}
+
 /*
  * Only what an export admits is called. Without locks the exports are not
  * known: respond() then decides.
@@ -252,6 +284,8 @@ end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
 {
 	struct nlm *nlm = arg;
 
+	if (ctx->owner != 0 && call->may_block)
+		order_remove(&nlm->order, ctx->owner, call->started_ns);
 	if (call->outcome != RPC_SUCCESS || ctx->args == NULL)
 		return;
 	if ((call->proc->flags & NLM_MSG) != 0 &&
@@ -264,10 +298,12 @@ end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
 struct rpc_hooks
 nlm_hooks(struct nlm *nlm)
 {
+	order_init(&nlm->order);
 	return (struct rpc_hooks){ .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
 		.begin = begin,
+		.deferred = deferred,
 		.end = end,
 		.arg = nlm };
 }

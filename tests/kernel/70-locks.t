@@ -116,6 +116,12 @@ ranges() {
 	is "$(at 0 flock $f shared try)" EAGAIN "$label: is seen by the other client"
 	is "$(at 1 flock $f none try) $(at 0 flock $f shared try)" 'ok ok' "$label: until it ends"
 	is "$(at 0 close $f) $(at 1 close $f)" 'ok ok' "$label: closed"
+	is "$(at 0 lock $f write 0 1 try) $(at 1 lock $f write 1 1 try)" 'ok ok' "$label: two clients lock"
+	later w 0 lock $f write 1 1 wait
+	wait_for 20 held_up
+	ok $? "$label: one waits for the other"
+	is "$(at 1 lock $f write 0 1 wait)" "$([ "$vers" = 2 ] && echo EAGAIN || echo EDEADLOCK)" "$label: who would wait for it in turn is told"
+	is "$(at 1 close $f) $(answer w 60) $(at 0 close $f)" 'ok ok ok' "$label: the first gets its lock"
 }
 
 # waits SECONDS: a client waits for a lock and gets it.
@@ -195,8 +201,8 @@ reboots() {
 load() {
 	local kind=$1 rounds=$2 begin=$SECONDS
 	shift 2
-	rm -f "$T/export/"{db*,mbox*,lines}
-	[ "$kind" != sqlite ] || at 0 run "$rig/lock_load.py sqlite /mnt/a first 0" >"$T/load.out"
+	rm -rf "$T/export/"{db*,mbox*,lines,repo.git}
+	case $kind in sqlite | git) at 0 run "$rig/lock_load.py $kind /mnt/a first 0" >"$T/load.out" ;; esac
 	later a 0 run "$rig/lock_load.py $kind /mnt/a one $rounds"
 	later b 1 run "$rig/lock_load.py $kind /mnt/a two $rounds"
 	[ $# = 0 ] || "$@"
@@ -211,12 +217,13 @@ troubled() {
 	wait_for 60 grows
 	kill_role locks
 }
+progress() { stat -c '%y %s' "$T/export/"{db,mbox,lines,repo.git/refs/heads/main} 2>/dev/null; }
 # Do the clients make progress again?
 grows() {
 	local before
-	before=$(stat -c '%Y %s' "$T/export/"{db,mbox,lines} 2>/dev/null)
+	before=$(progress)
 	sleep 1
-	[ "$before" != "$(stat -c '%Y %s' "$T/export/"{db,mbox,lines} 2>/dev/null)" ]
+	[ "$before" != "$(progress)" ]
 }
 
 # clients VERSION TRANSPORT TRANSPORT: boots both.
@@ -242,8 +249,10 @@ for role in locks nlm broker; do survives "kill $role" kill_role $role; done
 reboots
 load sqlite $rounds
 load sqlite $((rounds / 5 > 60 ? rounds / 5 : 60)) troubled
-load mbox $rounds
-load append $rounds
+for kind in mbox append git; do
+	load $kind $rounds
+	[ -z "${LONG:-}" ] || load $kind 300 troubled
+done
 down 0
 down 1
 if [ -n "${LONG:-}" ]; then

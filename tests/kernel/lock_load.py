@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: ISC
 """Work of programs that rely on locks, for two clients at once.
 
-    lock_load.py sqlite|mbox|append DIRECTORY NAME ROUNDS
+    lock_load.py sqlite|mbox|append|git DIRECTORY NAME ROUNDS
     lock_load.py check DIRECTORY ROUNDS
 
 sqlite: each transaction reads a counter, raises it and adds a row. mbox: adds
 messages, with the locks of mail programs. append: adds a line to a file under
-flock(2). The last form finds what two clients with so many rounds each must
+flock(2). git: adds commits to one branch, with the lock files of git. The last
+form finds what two clients with so many rounds each must
 have left, or says what is wrong.
 Runs in: the guest; check on the server.
 """
@@ -15,6 +16,7 @@ import fcntl
 import mailbox
 import os
 import sqlite3
+import subprocess
 import sys
 import time
 
@@ -67,6 +69,30 @@ def append(directory, name, rounds):
             fcntl.flock(f, fcntl.LOCK_UN)
 
 
+def repository(directory, *words, **of):
+    """What a git command prints, or None if it fails."""
+    done = subprocess.run(
+        ["git", f"--git-dir={directory}/repo.git", *words], check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env=dict(os.environ, GIT_AUTHOR_NAME="x", GIT_AUTHOR_EMAIL="x@y",
+                 GIT_COMMITTER_NAME="x", GIT_COMMITTER_EMAIL="x@y"), **of)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def git(directory, name, rounds):
+    if rounds == 0:
+        repository(directory, "init", "--bare")
+    tree = repository(directory, "mktree", input="")
+    for i in range(rounds):
+        added = None
+        while added is None:  # another client was faster
+            tip = repository(directory, "rev-parse", "-q", "--verify", "main")
+            new = repository(directory, "commit-tree", tree, "-m",
+                             f"{name} {i}", *(["-p", tip] if tip else []))
+            added = new and repository(directory, "update-ref",
+                                       "refs/heads/main", new, tip or "0" * 40)
+
+
 def check(directory, rounds):
     want = 2 * rounds
     if os.path.exists(f"{directory}/db"):
@@ -89,11 +115,18 @@ def check(directory, rounds):
         assert len(lines) == want, f"append: {len(lines)} lines"
         assert [int(line[:8]) for line in lines] == list(range(want)), \
             "append: out of order"
+    if os.path.exists(f"{directory}/repo.git"):
+        assert repository(directory, "fsck", "--strict") is not None, \
+            "git: fsck finds damage"
+        seen = repository(directory, "log", "--format=%s", "main").split("\n")
+        assert len(seen) == len(set(seen)) == want, \
+            f"git: {len(seen)} commits, {len(set(seen))} differ"
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "check":
         check(sys.argv[2], int(sys.argv[3]))
     else:
-        {"sqlite": sqlite, "mbox": mbox, "append": append}[sys.argv[1]](
+        {"sqlite": sqlite, "mbox": mbox, "append": append,
+         "git": git}[sys.argv[1]](
             sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -83,6 +83,13 @@ unlike "$(cat "$T/head-a/locks")" '10\.7\.8\.1' 'and not by the head'
 is "$(own 1 lock "$fh" offset=100 length=10)" GRANTED 'a client of the head itself locks'
 like "$(cat "$T/head-a/locks")" '^\+ 10\.7\.1\.1 4 udp 10\.7\.1\.2 ' 'it is listed by the head'
 is "$(own 2 lock "$fh" offset=200 length=10)" GRANTED 'and one of the other head'
+is "$(own 2 lock "$fh" offset=100 length=10)" DENIED 'a head respects the lock that the other gave'
+is "$(own 1 lock "$fh" offset=200 length=10)" DENIED 'and the other does'
+is "$(own 2 unlock "$fh" offset=200 length=10)" GRANTED 'when that ends'
+is "$(own 1 lock "$fh" offset=200 length=10)" GRANTED 'the other gives one'
+is "$(own 2 lock "$fh" offset=200 length=10)" DENIED 'that counts as well'
+is "$(own 1 unlock "$fh" offset=200 length=10)" GRANTED 'until it ends'
+is "$(own 2 lock "$fh" offset=200 length=10)" GRANTED 'and the first head gives it again'
 before=$(number_of)
 
 # ---- both heads live -----------------------------------------------------------

@@ -117,6 +117,32 @@ is "$(by one lock "$fh" length=1 block=1 svid=3)" BLOCKED 'a client waits for it
 exec 9>&-
 check 'and gets it when that program ends' wait_for 10 heard one '^granted 3 0 1 '
 is "$(by one unlock "$fh" svid=3)" GRANTED 'unlocked'
+is "$(by one lock "$fh" length=1)$(by two lock "$fh" offset=1 length=1)" GRANTEDGRANTED 'two clients lock'
+is "$(by one lock "$fh" offset=1 length=1 block=1)" BLOCKED 'one waits for the other'
+is "$(by two lock "$fh" length=1 block=1)" DEADLCK 'who would wait for it in turn is told'
+is "$(by two lock "$fh" length=1 block=1 vers=3)" BLOCKED 'another version is another owner'
+is "$(by two cancel "$fh" length=1 block=1 vers=3)$(by one cancel "$fh" offset=1 length=1 block=1)" GRANTEDGRANTED 'nobody waits any more'
+is "$(by one unlock "$fh")$(by two unlock "$fh")" GRANTEDGRANTED 'both unlock'
+
+# ---- shares, and clients without a status monitor -----------------------------
+for vers in 3 4; do
+	is "$(by one share "$fh" mode=2 access=1 vers=$vers)" GRANTED "version $vers: one reads and denies writing"
+	is "$(by two share "$fh" access=2 vers=$vers)" DENIED 'another cannot open the file to write'
+	is "$(by two share "$fh" access=1 vers=$vers proto=tcp)" GRANTED 'but to read'
+	is "$(by one share "$fh" mode=1 access=1 vers=$vers)" DENIED 'who reads cannot be denied to'
+	is "$(by two lock "$fh")$(by two unlock "$fh")" GRANTEDGRANTED 'a share is in the way of no lock'
+	is "$(by one unshare "$fh" vers=$vers)" GRANTED 'it ends'
+	is "$(by two share "$fh" access=2 vers=$vers)" GRANTED 'then the other can write'
+	is "$(by two unshare "$fh" vers=$vers)$(by two unshare "$fh" vers=$vers proto=tcp)" GRANTEDGRANTED 'all end'
+done
+is "$(by one nm_lock "$fh" name=alone)" GRANTED 'a client without a monitor locks'
+is "$(by two lock "$fh")" DENIED 'which counts'
+check_not 'it is not on the list of those that are told of a restart' grep -q "^+ 10.7.1.2 .*$(printf alone | od -An -tx1 | tr -d ' ')" "$T/locks"
+like "$(by two free alone proto=tcp)" . 'another machine says that it has restarted'
+is "$(by two lock "$fh")" DENIED 'which frees nothing'
+like "$(by one free alone proto=tcp)" . 'it says so itself'
+check 'that frees its locks' wait_for 10 answers GRANTED by two lock "$fh"
+is "$(by two unlock "$fh")" GRANTED 'unlocked'
 
 # ---- rights ----------------------------------------------------------------
 secret=$(handle x secret)
@@ -179,6 +205,26 @@ is "$(by two unlock "$fh")" GRANTED 'the other unlocks'
 check 'no client is on the list any more' wait_for 30 listed
 check 'nfsd is restarted' again
 is "$(by two lock "$fh" svid=8)" GRANTED 'no client held a lock: no grace'
+is "$(by two unlock "$fh" svid=8)" GRANTED 'unlocked'
+
+# ---- the end of the machine --------------------------------------------------
+# What its disk has at the moment of a GRANTED is what is left of it.
+loop_fs ext4 16 "$T/disk" || bail 'no ext4'
+flags+=(-o "state=$T/disk")
+check 'nfsd has its list on another disk' again
+is "$(by one lock "$fh" length=10 state=5)" GRANTED 'a client locks'
+cp --sparse=always "$T"/loop.* "$T/after"
+is "$(by two lock "$fh" offset=20 length=1)" GRANTED 'another locks later'
+stop nfsd KILL
+umount "$T/disk"
+mount -o loop "$T/after" "$T/disk" || bail 'what is left of the disk'
+: >"$T/one.calls"
+check 'the machine is back' again
+check 'the client that had its lock before is told' wait_for 20 heard one '^notify '
+is "$(by two lock "$fh" offset=20 length=1 reclaim=1)" GRACE 'the other is not on this disk'
+is "$(by one lock "$fh" length=10 state=5 reclaim=1)" GRANTED 'the first reclaims'
+is "$(by one unlock "$fh")" GRANTED 'unlocked'
+check 'then others are served' wait_for 20 answers GRANTED by two lock "$fh" svid=8
 
 # ---- clients that restart -----------------------------------------------------
 is "$(by one lock "$fh" svid=8)" DENIED 'a client holds the lock'

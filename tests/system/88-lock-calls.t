@@ -25,6 +25,7 @@ check 'results of _MSG calls come to the NLM of the client' calls results
 check 'the same by IPv6, which has RPCBIND' calls results6
 check 'from the address that the client called' calls other_address
 check 'a waiting lock is granted within 10 ms' calls soon
+check 'within 1 s where a program on the server held it' calls foreign
 check 'again after a second, by GRANTED; DENIED passes it on' calls again
 check 'a port that has changed is found' calls moved
 check 'a client without a portmapper is not called' calls silent

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: ISC
 """One call of NLM 4 or NSM, or the services of a client that locks files.
 
-    lock_call.py SERVER lock|unlock|test|cancel|share|unshare FH [NAME=VALUE...]
+    lock_call.py SERVER PROCEDURE FH [NAME=VALUE...]
     lock_call.py SERVER free NAME [NAME=VALUE...]
     lock_call.py SERVER notify NAME STATE [NAME=VALUE...]
     lock_call.py ADDRESS services FILE [NAME=VALUE...]
 
-Handles are hex. The answer is one line, such as GRANTED; of test also the lock
+The procedure is lock, nm_lock, unlock, test, cancel, share or unshare. Handles
+are hex. The answer is one line, such as GRANTED; of test also the lock
 in the way. vers=, proto= and uid= are of the call, address= and port= of the
 caller; all others are fields of the arguments. services answers as the
 portmapper, NLM and NSM of a client, and writes a line to the file for each call
@@ -19,8 +20,9 @@ import nlm
 import pmap
 from rpc import Cursor, TRANSPORTS, auth_sys, up_from
 
-PROCS = {"lock": nlm.LOCK, "unlock": nlm.UNLOCK, "test": nlm.TEST,
-         "cancel": nlm.CANCEL, "share": nlm.SHARE, "unshare": nlm.UNSHARE}
+PROCS = {"lock": nlm.LOCK, "nm_lock": nlm.NM_LOCK, "unlock": nlm.UNLOCK,
+         "test": nlm.TEST, "cancel": nlm.CANCEL, "share": nlm.SHARE,
+         "unshare": nlm.UNSHARE}
 
 
 def options(words):

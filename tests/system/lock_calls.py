@@ -4,7 +4,9 @@
 
     lock_calls.py EXPORT PART
 """
+import fcntl
 import random
+import statistics
 import sys
 import time
 
@@ -111,9 +113,10 @@ def held(export, waiter="10.7.1.2", name="test", **of):
 
 def soon(export):
     machine = nlm.Services("10.7.1.2")
-    best, tries = 1.0, 0
-    while tries < 10 or (best > 0.01 and tries < 100):  # it may be busy here
-        tries += 1
+    all_of = []
+    # Half of them in time; but it may be busy here.
+    while len(all_of) < 10 or (statistics.median(all_of[-10:]) > 0.01
+                               and len(all_of) < 100):
         fh, holder, c = held(export)
         before = len(machine.of(nlm.NLM, nlm.GRANTED_MSG))
         started = time.monotonic()
@@ -122,7 +125,7 @@ def soon(export):
                 nlm.NLM, nlm.GRANTED_MSG)) > n):
             sys.exit("no call-back")
         got = machine.of(nlm.NLM, nlm.GRANTED_MSG)[-1]
-        best = min(best, got.at - started)
+        all_of.append(got.at - started)
         args = Cursor(got.args)
         equal(len(args.opaque()), 8, "cookie")
         lock = nlm.read_lock(4, args)
@@ -134,9 +137,32 @@ def soon(export):
         equal(c.unlock(fh), nlm.OK, "unlock")
         holder.close()
         c.close()
-    print(f"best of {tries}: {best * 1000:.2f} ms")
-    if best > 0.01:
+    median = statistics.median(all_of[-10:])
+    print(f"{len(all_of)} times, {min(all_of) * 1000:.2f} ms at best, median "
+          f"of the last ten {median * 1000:.2f} ms")
+    if median > 0.01:
         sys.exit("too late")
+
+
+def foreign(export):
+    """A local program holds the lock for so long that it is polled seldom."""
+    machine = nlm.Services("10.7.1.2")
+    fh = handle(export, "b")
+    c = client()
+    with open(f"{export}/b", "r+b") as f:
+        fcntl.lockf(f, fcntl.LOCK_EX)
+        equal(c.lock(fh, block=1), nlm.BLOCKED, "wait")
+        machine.serve(3.2)
+        equal(machine.of(nlm.NLM), [], "calls")
+        started = time.monotonic()
+    if not machine.serve(5, lambda: machine.of(nlm.NLM, nlm.GRANTED_MSG)):
+        sys.exit("no call-back")
+    spent = machine.of(nlm.NLM, nlm.GRANTED_MSG)[-1].at - started
+    machine.serve(0.05)
+    equal(c.unlock(fh), nlm.OK, "unlock")
+    print(f"{spent * 1000:.0f} ms")
+    if spent > 1.25:  # a quarter is for a busy machine
+        sys.exit(f"after {spent:.2f} s")
 
 
 def again(export):

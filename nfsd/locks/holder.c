@@ -214,45 +214,70 @@ stop(void *arg, struct range *r)
 	return false;
 }
 
+static bool
+is_free(const struct locks_file *f, uint64_t start, uint64_t end)
+{
+	struct range *found = NULL;
+
+	(void)range_visit(f->ranges, start, end, false, stop, &found);
+	return found == NULL;
+}
+
 /*
  * The kernel unlocks what the owner had, unless another still has it. Where an
  * exclusive lock was, the same owner may have another one below it.
  */
 static void
-unlock_kernel(struct locks_table *t, struct locks_file *f, uint64_t start,
-    uint64_t end, bool exclusive)
+unlock_kernel(struct locks_table *t, struct locks_file *f,
+    const struct wanted *gone)
 {
-	struct range *other = NULL;
-
-	(void)range_visit(f->ranges, start, end, false, stop, &other);
-	if (other == NULL)
-		(void)t->hooks.set(t->hooks.arg, f, KERNEL_NONE, start, end);
+	if (is_free(f, gone->start, gone->end))
+		(void)t->hooks.set(t->hooks.arg, f, KERNEL_NONE, gone->start,
+		    gone->end);
 	else
-		file_sync(t, f, start, end, exclusive);
+		file_sync(t, f, gone->start, gone->end, gone->exclusive);
 }
 
+/* Takes out the first range within w; tells what of it is gone. */
+static bool
+clear_first(struct locks_table *t, struct holder *h, const struct wanted *w,
+    struct range *spare[2], struct wanted *gone)
+{
+	struct range *r = range_own_first(h->own, w->start, w->end);
+
+	if (r == NULL)
+		return false;
+	*gone =
+	    (struct wanted){ .start = r->start > w->start ? r->start : w->start,
+		    .end = r->end < w->end ? r->end : w->end,
+		    .exclusive = r->exclusive };
+	drop_range(t, h, r);
+	keep_rest(t, h, r, w, spare);
+	return true;
+}
+
+/* One call of the kernel for many ranges, if no owner has a lock between them. */
 bool
 holder_clear(struct locks_table *t, struct holder *h, uint64_t start,
     uint64_t end, struct range *spare[2])
 {
 	const struct wanted w = { .start = start, .end = end };
-	uint64_t first = UINT64_MAX, last = 0;
+	struct wanted gone, next;
 	struct locks_file *f = h->file;
-	bool exclusive = false;
-	struct range *r;
 
-	while ((r = range_own_first(h->own, start, end)) != NULL) {
-		exclusive = exclusive || r->exclusive;
-		if (first == UINT64_MAX)
-			first = r->start > start ? r->start : start;
-		last = r->end < end ? r->end : end;
-		drop_range(t, h, r);
-		keep_rest(t, h, r, &w, spare);
-	}
-	if (first == UINT64_MAX)
+	if (!clear_first(t, h, &w, spare, &gone))
 		return false;
+	while (clear_first(t, h, &w, spare, &next)) {
+		if (next.start == gone.end + 1 ||
+		    is_free(f, gone.end + 1, next.start - 1)) {
+			next.start = gone.start;
+			next.exclusive = next.exclusive || gone.exclusive;
+		} else
+			unlock_kernel(t, f, &gone);
+		gone = next;
+	}
 	holder_end(t, h);
-	unlock_kernel(t, f, first, last, exclusive);
+	unlock_kernel(t, f, &gone);
 	return true;
 }
 

@@ -6,7 +6,10 @@
  */
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "nfsd/locks/parts.h"
+
+#define BRIEF_STEPS 50000 /* of the kernel, some 6 ns each */
 
 void
 share_end(struct locks_table *t, struct share *s)
@@ -78,12 +81,37 @@ is_saved(struct locks_table *t, const struct table_ask *q)
 	return c != NULL && (c->saved || !q->ask->monitored);
 }
 
+static bool
+count(void *arg, struct range *r UNUSED)
+{
+	uint64_t *n = arg;
+
+	return --*n > 0;
+}
+
+/*
+ * nlm reads no other call before a brief answer. The kernel searches its list of
+ * ranges for each that ends, and for each waiter that gets one.
+ */
+static bool
+is_long(const struct locks_file *f, const struct table_ask *q)
+{
+	uint64_t most = BRIEF_STEPS / (f->nranges + 1u), left = most;
+	struct wanted w;
+
+	if (f->nwaiters >= most)
+		return true;
+	return wanted_of(q->ask, &w) &&
+	    !range_visit(f->ranges, w.start, w.end, false, count, &left);
+}
+
 bool
 table_is_ready(struct locks_table *t, const struct table_ask *q, bool file)
 {
 	const struct locks_file *f = file_find(t, &q->ask->fh);
 
-	if (f != NULL && (f->busy || f->doomed || f->opened.slow))
+	if (f != NULL &&
+	    (f->busy || f->doomed || f->opened.slow || is_long(f, q)))
 		return false;
 	return !file || (f != NULL && t->grace_until == 0 && is_saved(t, q));
 }

@@ -225,6 +225,29 @@ def crowd(s, n, fh):
     return stats.count(nlm.BLOCKED)
 
 
+@case(163, "locks: UNLOCK of thousands of ranges between another's", own=True)
+def between(w):
+    with Locks(w) as s:
+        c = s.client("127.0.0.2", name="many")
+        for svid in (1, 2):
+            stats = {nlm.Answer(4, r.rest).stat for r in c.transport.pipeline(
+                [c.message(nlm.LOCK, s.fh, svid=svid, length=1,
+                           offset=4 * i + 2 * svid) for i in range(4900)])}
+            s.server.equal(stats, {nlm.OK}, "locks")
+        other, fh = s.client("127.0.0.9", name="other"), s.make("others")
+        s.server.equal(other.lock(fh), nlm.OK, "another client's lock")
+        started = time.monotonic()
+        c.transport.send_call(c.message(nlm.UNLOCK, s.fh, svid=1))
+        s.server.equal(other.lock(fh, offset=5, length=1), nlm.OK, "meanwhile")
+        waited = time.monotonic() - started
+        s.server.equal(nlm.Answer(4, c.transport.receive().rest).stat, nlm.OK,
+                       "all of one owner")
+        spent = time.monotonic() - started
+        print(f"# {spent * 1000:.0f} ms; another waited {waited * 1000:.0f} ms")
+        s.server.true(waited < 0.1 + spent / 4,
+                      f"another waited {waited:.2f} of {spent:.2f} s")
+
+
 @case(151, "locks: storms of LOCK, CANCEL and UNLOCK", own=True)
 def storms(w):
     with Locks(w) as s:

@@ -114,6 +114,11 @@ waits(void)
 		question(LOCKS_UNLOCK, true) == LOCKS_LATER,
 	    "a file on a filesystem that may hang");
 	f->opened.slow = false;
+	f->nranges += 60000;
+	ok(question(LOCKS_LOCK, true) == LOCKS_LATER &&
+		question(LOCKS_UNLOCK, true) == LOCKS_LATER,
+	    "a file whose ranges the kernel would search for long");
+	f->nranges -= 60000;
 	ask.client.from.bytes[3] = 9;
 	cmp_ok(question(LOCKS_LOCK, true), "==", LOCKS_LATER,
 	    "a client that is not on disk yet");

@@ -115,16 +115,33 @@ def inode_reuse(w):
     c.close()
 
 
-@case(53, "a file moved out of the export", remote=FILES)
+@case(53, "a file moved out of the export: its handle leads to it or nowhere",
+      remote=FILES)
 def moved_out(w):
     c = w.nfs3()
     c.create(w.root(), "wander")
     fh = c.lookup(w.root(), "wander").fh
-    os.rename(f"{w.dir}/rw/wander", f"{w.dir}/elsewhere/wander")
-    status = c.getattr(fh).status()
-    w.among(status, (OK,) + GONE, "documented: STALE where supported")
-    os.unlink(f"{w.dir}/elsewhere/wander")
-    c.close()
+    moved = f"{w.dir}/elsewhere/wander"
+    os.rename(f"{w.dir}/rw/wander", moved)
+    try:
+        own = os.stat(moved).st_ino
+        for _ in range(2):  # the second time another file has its old name
+            reply = c.getattr(fh)
+            w.among(reply.status(), (OK,) + GONE, "the file that was moved")
+            if reply.status() == OK:
+                w.equal(reply.attr.fileid, own, "the file of the handle")
+            other = c.create(w.root(), "wander")
+            w.equal(other.status(), OK, "another file of its old name")
+            w.true(other.fh != fh, "two files have one handle")
+        for name in ("..", "../secret", "secret"):
+            w.among(c.lookup(fh, name).status(), (NOTDIR,) + GONE,
+                    f"LOOKUP of {name} in a file")
+        w.equal(c.remove(w.root(), "wander").status(), OK, "the other file")
+        w.equal(c.lookup(w.root(), "wander").status(), NOENT, "its old name")
+        w.true(os.path.exists(moved), "the file that was moved is removed")
+    finally:
+        os.unlink(moved)
+        c.close()
 
 
 @case(54, "a directory moved out: not entered, .. is not the new parent",

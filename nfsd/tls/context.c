@@ -17,10 +17,9 @@
 #include "base/util.h"
 #include "nfsd/tls/context.h"
 
-#define FILE_MAX   (4 * 1024 * 1024) /* bytes; a CRL may be long */
-#define DEPTH_MAX  8 /* authorities between a client and a root */
-#define CHAIN_MAX  (64 * 1024) /* bytes of certificates that a client sends */
-#define READ_AHEAD (64 * 1024)
+#define FILE_MAX  (4 * 1024 * 1024) /* bytes; a CRL may be long */
+#define DEPTH_MAX 8 /* authorities between a client and a root */
+#define CHAIN_MAX (64 * 1024) /* bytes of certificates that a client sends */
 
 /* The first that a client has is taken: it costs a fifth less than the next. */
 static const char suites[] = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
@@ -308,12 +307,8 @@ set_rules(SSL_CTX *ctx)
 	(void)SSL_CTX_set_options(ctx,
 	    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET |
 		SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-	(void)SSL_CTX_set_mode(ctx,
-	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	(void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_max_cert_list(ctx, CHAIN_MAX);
-	SSL_CTX_set_default_read_buffer_len(ctx, READ_AHEAD);
 	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
 	return SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1 &&
 	    SSL_CTX_set_num_tickets(ctx, 0) == 1 &&

@@ -8,20 +8,10 @@
 #define TLS_KERNEL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define TLS_SECRET_MAX 48 /* SHA-384 */
+#include "nfsd/tls/keys.h"
 
-/* The traffic secrets of a session (RFC 8446, 7.1). */
-struct tls_secrets {
-	uint8_t client[TLS_SECRET_MAX], server[TLS_SECRET_MAX];
-	size_t len; /* of each */
-	bool has_client, has_server;
-};
-
-/* Takes a line of OpenSSL's key log. */
-void tls_secrets_note(struct tls_secrets *, const char *line);
 /*
  * Installs the keys. suite is the TLS number of the cipher suite. Nothing may
  * have been sent or read since the handshake. Returns NULL, or what failed.

@@ -34,7 +34,7 @@
 #define SOL_TLS 282
 #endif
 
-/* Larger than the buffers of OpenSSL, smaller than what relay.c keeps. */
+/* Larger than a record, smaller than what relay.c keeps of replies. */
 #define KEPT_APART (96 * 1024)
 
 /* clang-format off */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Moves bytes between client and worker. All sessions share the buffers. A
- * session owns memory only for bytes that one side has not taken yet, and then
- * reads no more for that side. Bytes that OpenSSL has read but not returned
- * raise no event, so what has arrived is decrypted to its end. A read that
- * returns less than it could tells that nothing is left, without another call.
+ * session owns memory only for a record that has not arrived whole, and for
+ * bytes that one side has not taken yet, and then reads no more for that side. A
+ * read that returns less than it could tells that nothing is left, without
+ * another call.
  * Runs in: nfsd tls.
  */
 #include <sys/socket.h>
@@ -14,16 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/err.h>
-
 #include "base/clock.h"
 #include "base/util.h"
 #include "nfsd/tls/session.h"
 
-#define TURNS	      8 /* then other sessions run */
+#define TURNS	      2 /* of TLS_PLAIN bytes each way; then other sessions run */
 #define SHAKE_MAX     (128 * 1024) /* bytes of a handshake */
-#define READ_MAX      (256 * 1024) /* bytes of a client; then others run */
-#define UPDATES_MAX   64 /* KeyUpdates among them; each costs 10 us */
+#define IDLE_MAX      64 /* records without data in a run; a KeyUpdate costs 10 us */
 #define SHORT	      4096 /* bytes moved at once when much is kept */
 #define CLOSE_SECONDS 10 /* for a client to read the last bytes */
 
@@ -83,53 +80,37 @@ send_or_keep(struct tls_session *s, struct tls_bytes *b, int fd,
 	return (size_t)n == len || bytes_add(s, b, data + n, len - (size_t)n);
 }
 
-/* OpenSSL writes: collected, and sent by tls_relay_flush(). */
+/* OpenSSL writes its part of the handshake: sent by tls_relay_flush(). */
 static int
 bio_write(BIO *bio, const char *data, int len)
 {
-	struct tls_session *s = BIO_get_data(bio);
+	const struct tls_session *s = BIO_get_data(bio);
 	struct tls_server *server = s->server;
-	const uint8_t *bytes = (const uint8_t *)data;
 	size_t n = len < 0 ? 0 : (size_t)len;
 
 	BIO_clear_retry_flags(bio);
-	/* Answers to KeyUpdates of a client that reads nothing. */
-	if (s->wire.buf != NULL)
-		return n <= 2 * TLS_WIRE - s->wire.len &&
-			bytes_add(s, &s->wire, bytes, n) ?
-		    len :
-		    -1;
 	if (n > sizeof(server->wire) - server->wire_len)
-		return -1; /* more than one turn can make */
-	memcpy(server->wire + server->wire_len, bytes, n);
+		return -1; /* more than a handshake can be */
+	memcpy(server->wire + server->wire_len, data, n);
 	server->wire_len += n;
 	return len;
 }
 
-/* OpenSSL reads. */
+/* OpenSSL reads that of the client. */
 static int
 bio_read(BIO *bio, char *data, int len)
 {
 	struct tls_session *s = BIO_get_data(bio);
-	size_t *budget = &s->server->budget;
 	ssize_t n;
 
 	BIO_clear_retry_flags(bio);
-	if (len <= 0 || s->updates > UPDATES_MAX ||
-	    (s->state == TLS_SHAKING && s->shaken > SHAKE_MAX))
+	if (len <= 0 || s->shaken > SHAKE_MAX)
 		return -1;
-	if (s->state != TLS_SHAKING && (*budget == 0 || s->drained)) {
-		BIO_set_retry_read(bio);
-		return -1;
-	}
 	n = recv(s->net, data, (size_t)len, MSG_DONTWAIT);
-	s->drained = n < len;
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
-	if (n > 0) {
+	if (n > 0)
 		s->shaken += (size_t)n;
-		*budget -= (size_t)n < *budget ? (size_t)n : *budget;
-	}
 	return (int)n;
 }
 
@@ -162,16 +143,67 @@ tls_relay_flush(struct tls_session *s)
 	size_t len = server->wire_len;
 
 	server->wire_len = 0;
-	if (s->wire.buf != NULL)
-		return bytes_send(s, &s->wire, s->net);
-	return len == 0 || send_or_keep(s, &s->wire, s->net, server->wire, len);
+	if (s->wire.buf == NULL)
+		return len == 0 ||
+		    send_or_keep(s, &s->wire, s->net, server->wire, len);
+	/* Answers to KeyUpdates of a client that reads nothing. */
+	if (len > 0 &&
+	    (len > 2 * TLS_WIRE - s->wire.len ||
+		!bytes_add(s, &s->wire, server->wire, len)))
+		return false;
+	return bytes_send(s, &s->wire, s->net);
 }
 
-/* How much may be moved at once? */
-static size_t
-portion(const struct tls_server *server)
+/* Returns where the next record for the client goes. */
+static uint8_t *
+wire_end(const struct tls_session *s)
 {
-	return server->kept < TLS_KEPT_MAX ? TLS_PLAIN : SHORT;
+	return s->server->wire + s->server->wire_len;
+}
+
+/* Counts the bytes of a record put there. Returns false if there are none. */
+static bool
+wire_add(struct tls_session *s, size_t n)
+{
+	s->server->wire_len += n;
+	return n > 0;
+}
+
+/*
+ * Decrypts the records that have arrived whole, and keeps the rest. Sets the
+ * bytes for the worker. Returns false if the session must end after them.
+ */
+static bool
+decrypt(struct tls_session *s, size_t have, size_t *len)
+{
+	struct tls_server *server = s->server;
+	size_t at = 0, taken, got;
+	unsigned int idle = 0;
+	enum tls_got what;
+
+	while ((what = tls_record_get(&s->records, server->in + at, have - at,
+		    server->plain + *len, &taken, &got)) != TLS_GOT_PART) {
+		at += taken;
+		*len += got;
+		if (got > 0)
+			continue;
+		if (what == TLS_GOT_CLOSE) {
+			s->half_closed = true;
+			return true;
+		}
+		if (what == TLS_GOT_BAD) {
+			(void)wire_add(s,
+			    tls_record_put_alert(&s->records, s->records.alert,
+				wire_end(s)));
+			return false;
+		}
+		if (++idle > IDLE_MAX ||
+		    (what == TLS_GOT_UPDATE_ASKED &&
+			!wire_add(s,
+			    tls_record_put_update(&s->records, wire_end(s)))))
+			return false;
+	}
+	return at == have || bytes_add(s, &s->part, server->in + at, have - at);
 }
 
 /*
@@ -182,30 +214,30 @@ static bool
 run_in(struct tls_session *s)
 {
 	struct tls_server *server = s->server;
-	size_t len = 0, room = portion(server);
-	int n = 1, error = SSL_ERROR_NONE;
+	size_t part = s->part.len, len = 0,
+	       room = server->kept < TLS_KEPT_MAX ? TLS_PLAIN : TLS_RECORD_MAX;
+	ssize_t n;
+	bool good;
 
 	s->in = false;
 	if (!bytes_send(s, &s->plain, s->pair))
 		return false;
 	if (s->plain.buf != NULL || s->half_closed)
 		return true;
-	ERR_clear_error();
-	while (len < room && n > 0) {
-		n = SSL_read(s->ssl, server->plain + len, (int)(room - len));
-		if (n > 0)
-			len += (size_t)n;
-		else
-			error = SSL_get_error(s->ssl, n);
-	}
-	s->in = len == room || server->budget == 0;
-	if (!tls_relay_flush(s) ||
-	    (len > 0 &&
-		!send_or_keep(s, &s->plain, s->pair, server->plain, len)))
-		return false;
-	s->half_closed = error == SSL_ERROR_ZERO_RETURN;
-	return error == SSL_ERROR_NONE || error == SSL_ERROR_WANT_READ ||
-	    error == SSL_ERROR_ZERO_RETURN;
+	n = recv(s->net, server->in + part, room - part, MSG_DONTWAIT);
+	if (n == -1)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false; /* without close_notify */
+	s->in = (size_t)n == room - part;
+	if (part > 0)
+		memcpy(server->in, s->part.buf, part);
+	bytes_clear(s, &s->part);
+	good = decrypt(s, part + (size_t)n, &len);
+	return tls_relay_flush(s) &&
+	    (len == 0 ||
+		send_or_keep(s, &s->plain, s->pair, server->plain, len)) &&
+	    good;
 }
 
 /* Tells the worker that the client sends no more. Its replies still go out. */
@@ -216,12 +248,12 @@ pass_half_close(struct tls_session *s)
 		(void)shutdown(s->pair, SHUT_WR);
 }
 
-/* The same for what the worker has written; sets s->out. */
+/* Encrypts what the worker has written, and sends it. Sets s->out. */
 static bool
 run_out(struct tls_session *s)
 {
 	struct tls_server *server = s->server;
-	size_t room = portion(server);
+	size_t at, len, room = server->kept < TLS_KEPT_MAX ? TLS_PLAIN : SHORT;
 	ssize_t n;
 
 	s->out = false;
@@ -232,21 +264,22 @@ run_out(struct tls_session *s)
 	n = recv(s->pair, server->plain, room, MSG_DONTWAIT);
 	if (n == -1)
 		return errno == EAGAIN || errno == EINTR;
-	ERR_clear_error();
 	if (n == 0) {
 		s->state = TLS_CLOSING;
-		(void)SSL_shutdown(s->ssl);
-		return tls_relay_flush(s);
+		return wire_add(s,
+			   tls_record_put_alert(&s->records,
+			       TLS_ALERT_CLOSE_NOTIFY, wire_end(s))) &&
+		    tls_relay_flush(s);
 	}
 	s->out = (size_t)n == room;
-	/* The collecting buffer takes all of it: a short write is an error. */
-	for (size_t at = 0; at < (size_t)n;) {
-		int w = SSL_write(s->ssl, server->plain + at,
-		    (int)((size_t)n - at));
-
-		if (w <= 0)
+	for (at = 0; at < (size_t)n; at += len) {
+		len = (size_t)n - at;
+		if (len > TLS_RECORD_PLAIN)
+			len = TLS_RECORD_PLAIN;
+		if (!wire_add(s,
+			tls_record_put(&s->records, TLS_TYPE_DATA,
+			    server->plain + at, len, wire_end(s))))
 			return false;
-		at += (size_t)w;
 	}
 	return tls_relay_flush(s);
 }
@@ -254,11 +287,11 @@ run_out(struct tls_session *s)
 static bool
 want(struct event *ev, bool yes)
 {
-	if (yes && !event_pending(ev, EV_READ | EV_WRITE, NULL))
-		return event_add(ev, NULL) == 0;
-	if (!yes)
-		(void)event_del(ev);
-	return true;
+	bool waits = event_pending(ev, EV_READ | EV_WRITE, NULL) != 0;
+
+	if (yes == waits)
+		return true;
+	return (yes ? event_add(ev, NULL) : event_del(ev)) == 0;
 }
 
 /* Only the last bytes for the client are left. Returns false if none are. */
@@ -284,9 +317,6 @@ tls_relay_run(struct tls_session *s)
 {
 	int turn;
 
-	s->server->budget = READ_MAX;
-	s->updates = 0;
-	s->drained = false;
 	for (turn = 0;
 	     turn < TURNS && (s->in || s->out) && s->state == TLS_RELAYED;
 	     turn++)
@@ -307,6 +337,7 @@ tls_relay_run(struct tls_session *s)
 void
 tls_relay_clear(struct tls_session *s)
 {
+	bytes_clear(s, &s->part);
 	bytes_clear(s, &s->plain);
 	bytes_clear(s, &s->wire);
 }

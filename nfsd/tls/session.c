@@ -40,9 +40,8 @@ session_free(struct tls_session *s)
 	SSL_free(s->ssl);
 	X509_free(s->cert);
 	sk_X509_pop_free(s->chain, X509_free);
-	if (s->secrets != NULL)
-		OPENSSL_cleanse(s->secrets, sizeof(*s->secrets));
-	free(s->secrets);
+	OPENSSL_cleanse(&s->secrets, sizeof(s->secrets));
+	tls_records_clear(&s->records);
 	tls_relay_clear(s);
 	free(s);
 }
@@ -140,16 +139,31 @@ watch(struct tls_session *s, struct event *ev, int fd, short what,
 	(void)event_assign(ev, s->server->base, fd, what | EV_PERSIST, run, s);
 }
 
+/* The handshake is over: only the keys and the certificate are kept. */
+static void
+forget_handshake(struct tls_session *s)
+{
+	OPENSSL_cleanse(&s->secrets, sizeof(s->secrets));
+	(void)event_del(&s->net_in);
+	(void)event_del(&s->net_out);
+	SSL_free(s->ssl);
+	s->ssl = NULL;
+}
+
 /*
  * The worker gets one end of a socket pair, and the session relays. What
  * its room does not take of a reply, the worker must keep and copy.
  */
 static void
-begin_relay(struct tls_session *s)
+begin_relay(struct tls_session *s, uint16_t suite)
 {
 	const int most = PAIR_ROOM;
 	int pair[2];
 
+	if (!tls_records_init(&s->records, suite, &s->secrets)) {
+		session_fail(s, TLS_BAD_HERE, "no keys for this cipher");
+		return;
+	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 		pair) == -1) {
 		session_fail(s, TLS_BAD_HERE, "no socket pair");
@@ -157,8 +171,7 @@ begin_relay(struct tls_session *s)
 	}
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
 	(void)setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
-	(void)event_del(&s->net_in);
-	(void)event_del(&s->net_out);
+	forget_handshake(s);
 	s->state = TLS_RELAYED;
 	s->pair = pair[0];
 	watch(s, &s->net_in, s->net, EV_READ, relay_on_event);
@@ -167,38 +180,45 @@ begin_relay(struct tls_session *s)
 	watch(s, &s->pair_out, s->pair, EV_WRITE, relay_on_event);
 	send_verdict(s, TLS_DONE, "", pair[1]);
 	close(pair[1]);
-	s->in = true; /* OpenSSL may have read more than the handshake */
 	if (!tls_relay_run(s))
 		session_free(s);
 }
 
 /* The kernel gets the keys. Only the certificate is kept here. */
 static void
-begin_kernel(struct tls_session *s)
+begin_kernel(struct tls_session *s, uint16_t suite)
 {
-	uint16_t suite =
-	    (uint16_t)SSL_CIPHER_get_id(SSL_get_current_cipher(s->ssl));
-	const char *why;
+	const char *why = s->wire.buf != NULL ?
+	    "kernel TLS: the client does not read" :
+	    tls_kernel_install(s->net, suite, &s->secrets);
 
-	if (s->wire.buf != NULL || SSL_has_pending(s->ssl))
-		why = "kernel TLS: the handshake left bytes behind";
-	else
-		why = tls_kernel_install(s->net, suite, s->secrets);
 	if (why != NULL) {
 		session_fail(s, TLS_BAD_HERE, why);
 		return;
 	}
-	OPENSSL_cleanse(s->secrets, sizeof(*s->secrets));
-	(void)event_del(&s->net_in);
-	(void)event_del(&s->net_out);
+	forget_handshake(s);
 	send_verdict(s, TLS_DONE, "", -1);
 	close(s->net);
 	s->net = -1;
-	SSL_free(s->ssl);
-	s->ssl = NULL;
 	s->state = TLS_IN_KERNEL;
 	if (s->cert == NULL) /* there is nothing to verify again */
 		session_free(s);
+}
+
+/* The kernel or the relay begins with record 0, both ways. */
+static void
+begin_session(struct tls_session *s)
+{
+	uint16_t suite =
+	    (uint16_t)SSL_CIPHER_get_id(SSL_get_current_cipher(s->ssl));
+
+	if (SSL_has_pending(s->ssl))
+		session_fail(s, TLS_BAD_HERE,
+		    "the handshake left bytes behind");
+	else if (s->server->kernel)
+		begin_kernel(s, suite);
+	else
+		begin_relay(s, suite);
 }
 
 /* The files have changed since it began: they judge the certificate too. */
@@ -240,12 +260,8 @@ on_handshake(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		(void)event_del(&s->net_out);
 	if (error == SSL_ERROR_WANT_READ)
 		return;
-	if (is_refused_now(s))
-		return;
-	if (s->server->kernel)
-		begin_kernel(s);
-	else
-		begin_relay(s);
+	if (!is_refused_now(s))
+		begin_session(s);
 }
 
 /* Remembers the certificate, to be verified again, and what is wrong with it. */
@@ -268,21 +284,9 @@ on_verify(X509_STORE_CTX *x, void *arg UNUSED)
 static void
 on_secret(const SSL *ssl, const char *line)
 {
-	const struct tls_session *s = SSL_get_app_data(ssl);
-
-	if (s->secrets != NULL)
-		tls_secrets_note(s->secrets, line);
-}
-
-static void
-on_tls_message(int sent, int version UNUSED, int type, const void *data,
-    size_t len, SSL *ssl, void *arg UNUSED)
-{
 	struct tls_session *s = SSL_get_app_data(ssl);
 
-	if (!sent && type == SSL3_RT_HANDSHAKE && len > 0 &&
-	    *(const unsigned char *)data == SSL3_MT_KEY_UPDATE && s != NULL)
-		s->updates++;
+	tls_secrets_note(&s->secrets, line);
 }
 
 static bool
@@ -299,11 +303,9 @@ session_prepare(struct tls_session *s)
 	BIO_set_init(bio, 1);
 	SSL_set_bio(s->ssl, bio, bio);
 	SSL_set_accept_state(s->ssl);
-	SSL_set_read_ahead(s->ssl, !s->server->kernel);
+	SSL_set_read_ahead(s->ssl, 0); /* what follows is not for OpenSSL */
 	(void)SSL_set_app_data(s->ssl, s);
-	if (s->server->kernel)
-		s->secrets = calloc(1, sizeof(*s->secrets));
-	return !s->server->kernel || s->secrets != NULL;
+	return true;
 }
 
 /* Begins a handshake. Takes over fd. */
@@ -405,13 +407,11 @@ tls_server_use(struct tls_server *server, struct tls_context *context)
 	if (server->context.store != NULL)
 		SSL_CTX_set_cert_verify_callback(server->context.ctx, on_verify,
 		    NULL);
-	SSL_CTX_set_msg_callback(server->context.ctx, on_tls_message);
-	if (server->kernel) {
+	SSL_CTX_set_keylog_callback(server->context.ctx, on_secret);
+	if (server->kernel)
 		/* tls_kernel_works() has tried this cipher and no other. */
 		(void)SSL_CTX_set_ciphersuites(server->context.ctx,
 		    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384");
-		SSL_CTX_set_keylog_callback(server->context.ctx, on_secret);
-	}
 	verify_again(server);
 }
 

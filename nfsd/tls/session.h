@@ -22,6 +22,7 @@
 #include "nfsd/tls/context.h"
 #include "nfsd/tls/kernel.h"
 #include "nfsd/tls/proto.h"
+#include "nfsd/tls/record.h"
 
 #define TLS_SESSION_IDS 1024 /* buckets; sessions are not limited by it */
 #define TLS_PLAIN	(128 * 1024) /* bytes that are moved at once */
@@ -48,20 +49,20 @@ struct tls_session {
 	uint64_t id;
 	enum tls_state state;
 	int net, pair; /* to the client, to the worker; -1: none */
-	SSL *ssl;
+	SSL *ssl; /* of the handshake; NULL afterwards */
+	struct tls_records records; /* TLS_RELAYED: the keys */
 	struct event net_in, net_out, pair_in, pair_out;
 	bool in, out; /* bytes of the client, of the worker can be moved */
-	bool drained; /* the client has sent no more, in this run */
+	struct tls_bytes part; /* of a record of the client */
 	struct tls_bytes wire; /* for the client, encrypted */
 	struct tls_bytes plain; /* for the worker */
 	size_t shaken; /* bytes of the handshake that were read */
-	unsigned int updates; /* KeyUpdates of the client in this run */
 	uint64_t close_by; /* ms: TLS_CLOSING ends; 0: not begun */
 	bool half_closed; /* the client has sent close_notify */
 	X509 *cert; /* of the client; NULL: none */
 	STACK_OF(X509) * chain;
 	const char *cert_error; /* what is wrong with it */
-	struct tls_secrets *secrets; /* kernel TLS, until they are installed */
+	struct tls_secrets secrets; /* until they are used */
 };
 
 /* Everything that the role holds. */
@@ -73,8 +74,8 @@ struct tls_server {
 	int channel; /* to the worker, blocking; -1: none */
 	LIST_HEAD(tls_session_list, tls_session) ids[TLS_SESSION_IDS];
 	struct tls_session_list all;
-	size_t budget; /* bytes that the session that runs may still read */
-	size_t kept; /* sum of wire and plain of all */
+	size_t kept; /* sum of part, wire and plain of all */
+	uint8_t in[TLS_PLAIN]; /* encrypted, of a client */
 	uint8_t plain[TLS_PLAIN];
 	uint8_t wire[TLS_WIRE];
 	size_t wire_len; /* in use, by the session that runs */

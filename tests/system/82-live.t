@@ -23,10 +23,15 @@ is "$(nfsd_S -S 1 2 --files --json | wc -l)" 2 '-S 1 2 --files prints two times'
 like "$(nfsd_S -S 1 1)" "^127\.0\.0\.1 .* 2,3 +udp,tcp .* $T/x$" '-S 1 in a pipe prints lines'
 
 # Intervals: what a client did meanwhile is in them, to the call.
-nfsd_S -S 1 6 --json >"$T/intervals" &
+"$O/nfsd/nfsd" -o control="$at" -S 1 --json >"$T/intervals" &
 view=$!
 wait_for 10 grep -q interval "$T/intervals"
 n=$(live busy "$T/x" 2)
+shown() { wc -l <"$T/intervals"; }
+enough=$(($(shown) + 2)) # the interval of the last call has ended
+later() { [ "$(shown)" -ge $enough ]; }
+wait_for 20 later
+kill $view
 wait $view
 check "each of $n calls is in one interval" live pace "$n" <"$T/intervals"
 

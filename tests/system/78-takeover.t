@@ -53,10 +53,12 @@ while True:
     c.recv(4)
     kept.append(c)
 P
-nsenter -t "${pid[head-a]}" -n -- python3 "$T/server.py" &
-at_end "kill $!"
-listens() { [ -n "$(on_host head-a ss -Htln 'sport = 2049')" ]; }
-wait_for 10 listens
+listens() { [ -n "$(on_host "$1" ss -Htln 'sport = 2049')" ]; }
+for n in head-a head-b; do
+	nsenter -t "${pid[$n]}" -n -- python3 "$T/server.py" &
+	at_end "kill $!"
+	wait_for 10 listens $n
+done
 port=800
 for n in four six; do
 	port=$((port + 1))
@@ -78,7 +80,7 @@ ip -6 address add fd00:7:1::1/128 dev lo
 come head-b 2
 unlike "$(cat "$T/four" "$T/six")" 'reset|ended' 'the clients have not noticed'
 : >"$T/watch"
-nsenter -t "${pid[head-b]}" -n -- "$top/etc/tern-takeover" -n head-b watch "$lists" $four $six 2>"$T/watch" &
+nsenter -t "${pid[head-b]}" -n -- "$top/etc/tern-takeover" -n head-b -t 999 watch "$lists" $four $six 2>"$T/watch" &
 watch=$!
 at_end "kill $watch"
 for n in four six; do
@@ -86,6 +88,9 @@ for n in four six; do
 done
 check 'the log tells it' wait_for 10 grep -q "^tern-takeover: $four: 1 connections woken" "$T/watch"
 check 'and the new head writes its own list' wait_for 10 test -e "$lists/$four/head-b"
+python3 "$T/client.py" $four 803 "$T/next" &
+at_end "kill $!"
+check 'a client that connects now is listed soon, not after -t' wait_for 5 grep -q ' 803 2049$' "$lists/$four/head-b"
 
 # ---- lists that are not believed -----------------------------------------------
 # sent: packets that left the head, to whomever.

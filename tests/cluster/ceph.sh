@@ -41,7 +41,7 @@ ceph_start() {
 	log file = $where/log/\$name.log
 	mon cluster log file = $where/log/cluster.log
 	run dir = /var/run/ceph
-	pid file = /var/run/ceph/\$name.pid
+	pid file = /var/run/ceph/\$name.\$pid.pid
 	admin socket = /var/run/ceph/\$name.\$pid.asok
 	mon data = $where/mon
 	osd data = $where/osd
@@ -49,6 +49,9 @@ ceph_start() {
 	mgr data = $where/mgr
 	keyring = $where/keyring
 	public addr = $address
+	[client]
+	# Else a head reads its own old copy of what another head has written.
+	fuse disable pagecache = true
 	C
 	CEPH_CONF=$where/ceph.conf
 	export CEPH_CONF

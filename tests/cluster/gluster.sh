@@ -27,15 +27,19 @@ gluster_start() {
 	glusterd -N --log-level ERROR &
 	_glusterd=$!
 	wait_for 60 gluster --mode=script volume list || return 1
-	gluster --mode=script volume create v replica 2 \
-	    "$address:$where/bricks/1" "$address:$where/bricks/2" force &&
-	    gluster --mode=script volume set v storage.build-pgfid on &&
-	    gluster --mode=script volume start v
+	gluster_volume v replica 2 "$address:$where/bricks/1" "$address:$where/bricks/2"
 }
 
-# gluster_mount ADDRESS DIRECTORY: for one head, in its own namespaces.
+# gluster_volume NAME [replica 2] BRICK...
+gluster_volume() {
+	gluster --mode=script volume create "$@" force &&
+	    gluster --mode=script volume set "$1" storage.build-pgfid on &&
+	    gluster --mode=script volume start "$1"
+}
+
+# gluster_mount ADDRESS DIRECTORY [VOLUME]: for one head, in its own namespaces.
 gluster_mount() {
-	mount -t glusterfs -o aux-gfid-mount "$1:/v" "$2"
+	mount -t glusterfs -o aux-gfid-mount "$1:/${3:-v}" "$2"
 }
 
 # gluster_client DIRECTORY: the process behind a mount.

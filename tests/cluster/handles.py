@@ -3,8 +3,9 @@
 """Files that one head makes are used at the other at once.
 
 handles.py HOST-A HOST-B ROOT ROUNDS prints what went wrong and how long the
-other head took. Its status is 1 if a file was not found, and 2 if half of the
-calls that found a file of some kind took longer than FOUND seconds.
+other head took. Its status is 1 if a file was not found, or had old data for
+longer than SEEN seconds, and 2 if half of the calls that found a file of some
+kind took longer than FOUND seconds.
 """
 import sys
 import time
@@ -13,6 +14,7 @@ import nfs
 from rpc import TRANSPORTS
 
 FOUND = 0.01
+SEEN = 5
 # A read also waits until the other head has let go of what it wrote.
 FINDS = ("file", "directory", "link")
 
@@ -31,6 +33,16 @@ def patient(call):
             break
         time.sleep(0.1)
     return reply, seen, time.monotonic() - began
+
+
+def seen(user, file, want):
+    """How long the other head still has the old data."""
+    began = time.monotonic()
+    while time.monotonic() < began + SEEN:
+        reply = user.read(file, 0, len(want))
+        if reply.status() == nfs.OK and reply.bytes == want:
+            return time.monotonic() - began
+    return None
 
 
 def one_round(maker, user, root, n, times):
@@ -54,6 +66,11 @@ def one_round(maker, user, root, n, times):
     use("directory", lambda: user.getattr(below))
     use("list", lambda: user.readdir(below))
     use("read", lambda: user.read(file, 0, 100))
+    maker.write(file, 0, b"y" * 100)
+    times.setdefault("overwritten", []).append(
+        seen(user, file, b"y" * 100) or SEEN)
+    if times["overwritten"][-1] == SEEN:
+        wrong.append(("overwritten", ["OLD DATA"]))
     use("link", lambda: user.readlink(link))
     use("create", lambda: user.create(below, b"new"))
     use("lookup", lambda: user.lookup(top, b"file"))

@@ -5,28 +5,32 @@
 # A floating address of each family, 10.77.0.100 and fd77::100, is at one of them. A
 # Linux kernel is the client. Source after lib.sh and tests/kernel/rig.sh.
 #
-# An engine is some functions: NAME_prepare once, when the bridge is there and no head;
-# NAME_give HEAD and NAME_lose HEAD, which mount it at $T/export on the head that gets
-# the address, and take it from the head that loses it; NAME_kinds prints the kinds of
-# failure it is tried with.
+# engines.sh has the engines.
 # Runs in: the tests.
 
 cluster=$top/tests/cluster
+# shellcheck source=tests/cluster/engines.sh
+. "$cluster/engines.sh"
 four=10.77.0.100 six=fd77::100
 declare -A number=()
 declare -A programs=([head-a]=$O [head-b]=$O) # which build a head runs
 
-# at HEAD COMMAND...: with its network and its mounts.
+# at HEAD COMMAND...: with its network, its mounts and its name.
 at() {
 	local head=$1
 	shift
-	nsenter -t "${pid[$head]}" -n -m -- "$@"
+	nsenter -t "${pid[$head]}" -n -m -u -- "$@"
+}
+# on_head HEAD FUNCTION ARGUMENT...: a function of an engine, there.
+on_head() {
+	# shellcheck disable=SC2016 # for the other shell
+	at "$1" "$BASH" -c '. "$1/gluster.sh"; . "$1/ceph.sh"; "${@:2}"' - "$cluster" "${@:2}"
 }
 other() { if [ "$1" = head-a ]; then echo head-b; else echo head-a; fi; }
 
 head_add() { # HEAD NUMBER
 	number[$1]=$2
-	unshare -n -m sleep infinity &
+	unshare -n -m -u sleep infinity &
 	pid[$1]=$!
 	at_end "kill $!"
 	wait_for 5 _other_net "${pid[$1]}" || bail "no namespace for $1"
@@ -36,7 +40,10 @@ head_add() { # HEAD NUMBER
 	at "$1" ip address add "10.77.0.1$2/24" dev eth0
 	at "$1" ip -6 address add "fd77::1$2/64" dev eth0 nodad
 	at "$1" ip link set eth0 up
+	at "$1" hostname "$1"
 	mkdir -p "$T/$1"
+	wait_for 5 _link_up "$1" || bail "$1 has no network"
+	engine_do join "$1" || bail "$1 does not get the engine"
 }
 
 # head_start HEAD: all three daemons, and tern-takeover.
@@ -47,11 +54,11 @@ head_start() {
 		[ $p = portmapd ] || own+=(-f "$T/exports" -k "$T/key")
 		[ $p != mountd ] || own+=(-p 20048)
 		[ $p != nfsd ] || own+=(-p 2049 -o "state=$T/$1")
-		nsenter -t "${pid[$1]}" -n -m -- "${programs[$1]}/$p/$p" -d "${own[@]}" >>"$T/$1-$p.log" 2>&1 &
+		nsenter -t "${pid[$1]}" -n -m -u -- "${programs[$1]}/$p/$p" -d "${own[@]}" >>"$T/$1-$p.log" 2>&1 &
 		pid["$1-$p"]=$!
 		at_end "kill -9 $!"
 	done
-	nsenter -t "${pid[$1]}" -n -m -- "$top/etc/tern-takeover" -n "$1" -t 1 watch "$T/lists" "$four" "$six" \
+	nsenter -t "${pid[$1]}" -n -m -u -- "$top/etc/tern-takeover" watch "$lists" "$four" "$six" \
 	    >>"$T/$1-takeover.log" 2>&1 &
 	pid[$1-takeover]=$!
 	at_end "kill $!"
@@ -87,51 +94,42 @@ go() {
 	at "$1" ip -6 address del $six/64 dev eth0
 }
 
-# ---- engines -------------------------------------------------------------------
-
-# One ext4 that both heads see: what a perfect engine would be.
-ideal_prepare() {
-	ram 900
-	loop_fs ext4 800 "$T/export" || skip_all "no loop-mounted ext4"
+# listed HEAD: has tern-takeover written the connections that clients have now? A head
+# that is lost sooner after they came lets them wait for a minute.
+listed() {
+	local a peer
+	for a in $four $six; do
+		peer=$(at "$1" ss -Htn state established src "[$a]" sport = 2049 | awk '{ print $4 }')
+		[ -n "$peer" ] && at "$1" grep -q " ${peer##*:} 2049\$" "$lists/$a/$1" || return 1
+	done
 }
-ideal_give() { :; }
-ideal_lose() { :; }
-ideal_kinds() { echo moved stopped killed cable hung back; }
-
-# A disk that one head mounts at a time.
-disk_prepare() {
-	ram 900
-	loop_fs ext4 800 "$T/disk" || skip_all "no loop-mounted ext4"
-	_device=$(awk -v d="$T/disk" '$2 == d { print $1 }' /proc/mounts)
-	mkdir "$T/disk/data" "$T/export"
-	chmod 777 "$T/disk/data"
-	# Kept by a second descriptor: the loop device ends with its last user.
-	exec {_held}<"$_device"
-	umount "$T/disk"
-}
-_unmounted() { at "$1" umount "$T/export"; }
-disk_give() {
-	at "$1" mount "$_device" "$T/export"
-	wait_for 20 head_healthy "$1"
-}
-disk_lose() { wait_for 20 _unmounted "$1"; }
-disk_kinds() { echo stopped killed cable hung; }
 
 # ---- failures ------------------------------------------------------------------
 
 # What a manager needs to notice that a head is lost: keepalived with etc/keepalived.
 notice() { sleep 1.2; }
-# The manager fences a lost head where the engine is a disk: its power is off, and its
-# kernel has lost everything when it comes back.
-fence() {
-	[ "$engine" = disk ] || return 0
+# _same_net PROCESS: prints all processes of its network namespace.
+_same_net() {
+	local net p
+	net=$(readlink "/proc/$1/ns/net")
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/ns/net")" != "$net" ] || echo "${p#/proc/}"
+	done
+}
+# power_off HEAD: everything that runs there ends, and its kernel knows nothing more.
+power_off() {
+	local all
+	# All at once: a daemon that waits for its engine's client ends with that.
+	mapfile -t all < <(_same_net "${pid[$1]}")
+	kill -9 "${all[@]}" 2>/dev/null
 	head_kill "$1"
-	fenced=$1
+	wait "${pid[$1]}" 2>/dev/null
+	off=$1
 }
 # Each takes the head that has the address, and the other one.
 over() { # FROM TO: the engine and the address come to the other head
-	"${engine}_lose" "$1"
-	"${engine}_give" "$2"
+	[ "$off" = "$1" ] || engine_do lose "$1"
+	engine_do give "$2"
 	come "$2"
 }
 fail_moved() { go "$1" && over "$@"; }
@@ -149,40 +147,54 @@ fail_killed() {
 fail_cable() {
 	ip link set "$1" down
 	notice
-	fence "$1"
+	engine_do fence "$1"
 	over "$@"
 }
-# It takes calls and answers none of them, then it is lost.
+# The cable again. The manager does not tell the engine.
+fail_lost() {
+	ip link set "$1" down
+	notice
+	over "$@"
+}
+# It takes calls and answers none of them, then it is lost. Its power goes off: it
+# would do what it had read when it wakes.
 fail_hung() {
 	# shellcheck disable=SC2046 # a list of numbers
 	kill -STOP $(pgrep -P "${pid[$1-nfsd]}")
 	sleep 2
 	ip link set "$1" down
 	notice
-	fence "$1"
+	engine_do fence "$1"
+	[ "$off" = "$1" ] || power_off "$1"
 	over "$@"
 }
+# There and back, twice, and there. It stays at each head for a moment.
 fail_back() {
-	fail_moved "$1" "$2"
-	fail_moved "$2" "$1"
-	fail_moved "$1" "$2"
-	fail_moved "$2" "$1"
-	fail_moved "$1" "$2"
+	local n from=$1 to=$2 came
+	for n in 1 2 3 4 5; do
+		came=$(now)
+		wait_for 30 listed "$from"
+		stayed=$(seconds "$came" "$(now)" "-$stayed")
+		go "$from"
+		notice
+		over "$from" "$to"
+		set -- "$to" "$from"
+		from=$1 to=$2
+	done
 }
 
-# heal HEAD: it is as it was, without the address.
+# heal HEAD KIND: it is as it was, without the address.
 heal() {
-	if [ "${fenced:-}" = "$1" ]; then
-		fenced=
-		stop "$1" KILL
+	engine_do heal "$@"
+	if [ "$off" = "$1" ]; then
+		off=
+		unset "pid[$1]"
 		ip link del "$1"
 		head_add "$1" "${number[$1]}"
 	fi
 	at "$1" ip address del $four/24 dev eth0 2>/dev/null
 	at "$1" ip -6 address del $six/64 dev eth0 2>/dev/null
 	ip link set "$1" up
-	# shellcheck disable=SC2046 # a list of numbers
-	! alive "$1-nfsd" || kill -CONT $(pgrep -P "${pid[$1-nfsd]}")
 	alive "$1-nfsd" || head_start "$1"
 	wait_for 30 head_answers "$1"
 }
@@ -190,7 +202,8 @@ heal() {
 # ---- what the client notices -------------------------------------------------------
 
 now() { echo "$EPOCHREALTIME"; }
-seconds() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
+# seconds FROM TO [LESS]
+seconds() { awk -v a="$1" -v b="$2" -v c="${3:-0}" 'BEGIN { printf "%.1f", b - a - c }'; }
 # works_since TIME: has every process on the client ended what it began after TIME?
 works_since() {
 	tr -d '\r' <"$console" | awk -v t="$1" '$1 == "@@" && $2 == "alive" && $3 > t { hit = 1 } END { exit !hit }'
@@ -205,43 +218,45 @@ noticed() {
 	    END { printf "%.1f %d %d\n", longest, errors, repeats }'
 }
 
-# failure KIND: the head with the address fails so; the client goes on.
+# failure KIND: the head with the address fails so; the client goes on. What the engine
+# itself waits for a lost head is not counted.
 failure() {
-	local begin end away stall errors repeats to unended=
-	to=$(other "$has")
+	local begin end away stall errors repeats to timeout unended='' stayed=0
+	to=$(other "$has") off=
+	timeout=$(engine_do timeout "$1")
+	wait_for 30 listed "$has" || diag "$has: no list of its clients"
 	begin=$(now)
 	"fail_$1" "$has" "$to" >"$T/failure.out" 2>&1
 	end=$(now)
-	away=$(seconds "$begin" "$end")
+	away=$(seconds "$begin" "$end" "$stayed")
 	wait_for 150 works_since "$end"
 	ok $? "$engine, $1: the client works on" || unended=1
 	read -r stall errors repeats < <(noticed "$begin")
 	[ -z "$unended" ] || { stall=$(seconds "$begin" "$(now)") && diag "$(tail -n 5 "$T/failure.out" "$console")"; }
 	is "$errors" 0 "$engine, $1: no error" || diag "$(grep -a '@@ error' "$console" | tail -n 5)"
-	awk -v s="$stall" -v a="$away" -v m="${MARGIN:-2}" 'BEGIN { exit s > a + m }'
-	ok $? "$engine, $1: away $away s, longest stall $stall s, $repeats repeats"
-	[ -z "${TABLE:-}" ] || echo "$engine${OLD:+,old} $1 $away $stall $errors $repeats" >>"$TABLE"
-	heal "$has"
+	awk -v s="$stall" -v a="$away" -v t="${timeout:-0}" -v m="${MARGIN:-2}" 'BEGIN { exit s > a + t + m }'
+	ok $? "$engine, $1: away $away s, the engine waits ${timeout:-0} s, longest stall $stall s, $repeats repeats" ||
+	    diag "$(cat "$T/failure.out")"
+	[ -z "${TABLE:-}" ] || echo "$engine${OLD:+,old} $1 $away ${timeout:-0} $stall $errors $repeats" >>"$TABLE"
+	heal "$has" "$1"
 	has=$to
 }
 
 # cluster_start ENGINE: two heads that serve, and a client that works.
 cluster_start() {
-	local n
-	engine=$1 has=head-a
-	"${engine}_prepare"
-	mkdir -p "$T/export" && chmod 777 "$T/export"
-	mkdir -m 700 "$T/lists"
-	dir=$T/export
-	[ "$engine" != disk ] || dir=$T/export/data
-	exports "$dir 10.77.0.0/24(rw,no_root_squash,insecure,fsid=77) fd77::/64(rw,no_root_squash,insecure,fsid=77)"
+	local n who
+	engine=$1 has=head-a off='' handles=kernel
+	dir=$T/export/data lists=$T/export/heads
 	guest_net 1
+	engine_do prepare
+	who="rw,no_root_squash,insecure,fsid=77,handles=$handles"
+	exports "$dir 10.77.0.0/24($who) fd77::/64($who)"
 	for n in a:1 b:2; do
 		head_add "head-${n%:*}" "${n#*:}"
 		head_start "head-${n%:*}"
 		wait_for 20 head_answers "head-${n%:*}" || bail "head-${n%:*} did not start"
 	done
-	"${engine}_give" $has
+	engine_do give $has
 	wait_for 20 head_healthy $has || bail "$has is not healthy"
 	come $has
 	guest_start "$cluster/guest.sh" FOUR=$four SIX=$six "EXPORT=$dir" "STOP=$T/stop" "CLUSTER=$cluster"

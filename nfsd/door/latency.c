@@ -91,11 +91,12 @@ door_note_wait(struct door_thread *t, uint64_t since_ns)
 
 	if (e == NULL || now_ns - since_ns < SLOW_NS)
 		return now_ns;
-	if (now_ns - t->waits_since > SLOW_IN_NS) {
-		t->waits_since = now_ns;
-		t->slow_waits = 0;
+	/* Two threads at once may lose a count: the next wait is counted. */
+	if (now_ns - atomic_load(&e->waits_since) > SLOW_IN_NS) {
+		atomic_store(&e->waits_since, now_ns);
+		atomic_store(&e->slow_waits, 0);
 	}
-	if (++t->slow_waits >= SLOW_WAITS)
+	if (atomic_fetch_add(&e->slow_waits, 1) + 1 >= SLOW_WAITS)
 		atomic_store(&e->slow_until, now_ns + SLOW_FOR_NS);
 	return now_ns;
 }

@@ -30,8 +30,6 @@ struct door_thread {
 	struct judge_thread judge; /* with the exports in use */
 	struct served_export *export; /* of the last door_open() */
 	struct cred cred; /* of the caller, squashed */
-	uint64_t waits_since; /* slow waits are counted */
-	unsigned int slow_waits;
 };
 
 struct door {

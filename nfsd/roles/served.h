@@ -49,6 +49,8 @@ struct served_export {
 	bool writable; /* some client may write */
 	bool unjudged_locks; /* some client has no_auth_nlm */
 	_Atomic uint64_t slow_until; /* slow export until this clock_ns() */
+	_Atomic uint64_t waits_since; /* slow waits are counted */
+	_Atomic unsigned int slow_waits;
 	/* Of the broker, see broker/tables.c; NULL: none yet. */
 	struct inode_table *_Atomic table;
 };

@@ -3,7 +3,7 @@
  * The limit server's loop: one thread, epoll, replies of one input batch sent
  * by one send.
  *
- *	limit DIRECTORY PORT
+ *	limit [-s] DIRECTORY PORT	(-s: names are synced)
  *
  * Loopback only.
  * Runs in: make bench.
@@ -195,11 +195,13 @@ int
 main(int argc, char *argv[])
 {
 	struct epoll_event ev[256];
+	bool synced = argc > 1 && strcmp(argv[1], "-s") == 0;
 	int i, n;
 
-	if (argc != 3)
-		errx(2, "usage: limit DIRECTORY PORT");
-	if (limit_ops_init(argv[1]) == -1)
+	argv += synced;
+	if (argc != 3 + synced)
+		errx(2, "usage: limit [-s] DIRECTORY PORT");
+	if (limit_ops_init(argv[1], synced) == -1)
 		err(1, "%s", argv[1]);
 	epoll = epoll_create1(0);
 	tcp = bound(SOCK_STREAM, (uint16_t)strtoul(argv[2], NULL, 10));

@@ -8,13 +8,17 @@
 #ifndef LIMIT_H
 #define LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define LIMIT_REPLY_MAX (1u << 21)
 
-/* Serves this directory. 0 or -1. */
-int limit_ops_init(const char *dir);
+/*
+ * Serves this directory. With synced, changes of names and attributes are on
+ * disk before the reply. 0 or -1.
+ */
+int limit_ops_init(const char *dir, bool synced);
 /* Writes the reply to one call to out. Returns its length, 0 for none. */
 size_t limit_serve(const uint8_t *call, size_t len, uint8_t *out, size_t cap);
 

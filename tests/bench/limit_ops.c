@@ -34,10 +34,12 @@ struct node {
 static struct node nodes[NODES_MAX];
 static uint32_t table[NODES_MAX * 2];
 static uint32_t nnodes;
+static bool synced;
 
 int
-limit_ops_init(const char *dir)
+limit_ops_init(const char *dir, bool sync)
 {
+	synced = sync;
 	nodes[0].fd = open(dir, O_RDONLY | O_DIRECTORY);
 	nnodes = 1;
 	return nodes[0].fd == -1 ? -1 : 0;
@@ -152,6 +154,15 @@ put_wcc(struct xdr_out *x, uint32_t n)
 	put_post(x, n);
 }
 
+/* After a change of this object's names or attributes. */
+static void
+put_changed(struct xdr_out *x, uint32_t n)
+{
+	if (synced)
+		fsync(fd_of(n));
+	put_wcc(x, n);
+}
+
 static void
 p_null(struct xdr_in *in, struct xdr_out *out)
 {
@@ -177,7 +188,7 @@ p_setattr(struct xdr_in *in, struct xdr_out *out)
 	if (xdr_get_bool(in))
 		fchmod(fd_of(n), xdr_get_u32(in));
 	xdr_put_u32(out, 0);
-	put_wcc(out, n);
+	put_changed(out, n);
 }
 
 static void
@@ -270,7 +281,7 @@ p_create(struct xdr_in *in, struct xdr_out *out)
 		put_fh(out, n);
 		put_post(out, n);
 	}
-	put_wcc(out, dir);
+	put_changed(out, dir);
 }
 
 static void
@@ -285,7 +296,7 @@ p_remove(struct xdr_in *in, struct xdr_out *out)
 		close(nodes[n].fd);
 	nodes[n].fd = -1;
 	xdr_put_u32(out, unlinkat(fd_of(dir), name, 0) == -1 ? 2 : 0);
-	put_wcc(out, dir);
+	put_changed(out, dir);
 }
 
 static void
@@ -299,8 +310,11 @@ p_rename(struct xdr_in *in, struct xdr_out *out)
 	get_name(in, new);
 	xdr_put_u32(out,
 	    renameat(fd_of(from), name, fd_of(to), new) == -1 ? 2 : 0);
-	put_wcc(out, from);
-	put_wcc(out, to);
+	put_changed(out, from);
+	if (to == from)
+		put_wcc(out, to);
+	else
+		put_changed(out, to);
 }
 
 /* READDIRPLUS: one getdents, one fstatat for each entry. */

@@ -26,6 +26,7 @@ struct options {
 	const char *work;
 	uint16_t port, mountport, tunnel, lockport;
 	bool handshakes;
+	bool others; /* the server is everything that is not this process */
 	double warm, seconds;
 	int pids[PIDS_MAX];
 	size_t npids;
@@ -42,7 +43,7 @@ static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: load [-uc2T] [-a address] [-A n] [-b n] [-p port] "
+	    "usage: load [-uc2OT] [-a address] [-A n] [-b n] [-p port] "
 	    "[-m mountport] [-L lockport] [-n files]\n"
 	    "            [-s seconds] [-w warm-up] [-P server-pid] [-D port] -e export "
 	    "workload[@CONNSxDEPTH]\n"
@@ -51,26 +52,30 @@ usage(void)
 	    "-u UDP, -2 version 2, -c compare what is read, -b come from "
 	    "so many addresses,\n"
 	    "-A only so many of the connections work, the others are idle,\n"
+	    "-O count the CPU of all other processes, on a machine with one "
+	    "CPU,\n"
 	    "-T inside TLS, -D in a tunnel of TLS at that port; the workload "
 	    "\"handshake\" connects\n");
 	exit(2);
 }
 
-static uint64_t
-own_cpu_ns(void)
+/* What the servers used until now. */
+static struct load_usage
+server_usage(void)
 {
-	struct timespec t;
+	struct load_usage u = load_usage_of(opt.pids, opt.npids);
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (opt.others)
+		u.cpu_ns = load_others_ns();
+	return u;
 }
 
 static void
 started(struct load *l)
 {
 	(void)l;
-	before = load_usage_of(opt.pids, opt.npids);
-	own_before = own_cpu_ns();
+	before = server_usage();
+	own_before = load_own_ns();
 }
 
 static void
@@ -132,6 +137,8 @@ is_flag(struct load *l, int c)
 		l->vers = 2;
 	else if (c == 'c')
 		l->verify = true;
+	else if (c == 'O')
+		opt.others = true;
 	else if (c == 'T')
 		l->tls = LOAD_STARTTLS;
 	else if (c == 'u')
@@ -146,7 +153,7 @@ parse(struct load *l, int argc, char *argv[])
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "2A:a:b:cD:e:L:lm:n:p:P:s:Tt:uw:")) !=
+	while ((c = getopt(argc, argv, "2A:a:b:cD:e:L:lm:n:Op:P:s:Tt:uw:")) !=
 	    -1)
 		switch (c) {
 		case 'A':
@@ -200,7 +207,7 @@ parse(struct load *l, int argc, char *argv[])
 static void
 report(const struct load *l)
 {
-	struct load_usage after = load_usage_of(opt.pids, opt.npids);
+	struct load_usage after = server_usage();
 	double s = l->elapsed, ops = l->ops > 0 ? (double)l->ops : 1;
 
 	printf("{\"work\": \"%s\", \"vers\": %u, \"proto\": \"%s\", "
@@ -218,7 +225,7 @@ report(const struct load *l)
 	       "\"client_us_op\": %.2f, ",
 	    (double)(after.cpu_ns - before.cpu_ns) / 1e3 / ops,
 	    (unsigned long long)after.rss_kib, after.processes,
-	    (double)(own_cpu_ns() - own_before) / 1e3 / ops);
+	    (double)(load_own_ns() - own_before) / 1e3 / ops);
 	printf(
 	    "\"retrans\": %llu, \"errors\": %llu, \"first_error\": \"%s\"}\n",
 	    (unsigned long long)l->retrans, (unsigned long long)l->errors,

@@ -21,6 +21,7 @@
 #define LOAD_SLOTS_MAX	 64
 #define LOAD_CONNS_MAX	 20000
 #define LOAD_FILES	 10000
+#define LOAD_SOME	 1000 /* files of the workloads that need not all */
 #define LOAD_DIRS	 16 /* work directories: one per connection */
 #define LOAD_FH_MAX	 64
 #define LOAD_BIG_SIZE	 (256u << 20)
@@ -132,6 +133,7 @@ struct load_work {
 #define LOAD_NEEDS_WORK	 0x2u
 #define LOAD_NEEDS_WHOLE 0x4u /* the judge needs the whole reply */
 #define LOAD_NEEDS_LOCKS 0x8u /* it goes to the lock manager */
+#define LOAD_NEEDS_SOME	 0x10u /* the first LOAD_SOME files */
 
 const struct load_work *load_work_find(const char *name);
 void load_work_list(void);
@@ -176,6 +178,9 @@ struct load_usage {
 	unsigned int processes;
 };
 struct load_usage load_usage_of(const int *pids, size_t n);
+/* CPU time in ns of everything but this process, on a machine with one CPU. */
+uint64_t load_others_ns(void);
+uint64_t load_own_ns(void);
 uint64_t load_now_ns(void);
 
 #endif

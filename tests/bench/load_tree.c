@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <endian.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,26 +29,33 @@
 #define NFSPROG	  100003
 #define OWNER	  1000 /* the uid of the load generator's calls */
 
+static uint64_t
+word_at(uint64_t offset)
+{
+	return (offset >> 3) * 0x9e3779b97f4a7c15u;
+}
+
 uint8_t
 load_tree_byte(uint64_t offset)
 {
-	uint64_t word = (offset >> 3) * 0x9e3779b97f4a7c15u;
-
-	return (uint8_t)(word >> ((offset & 7) * 8));
+	return (uint8_t)(word_at(offset) >> ((offset & 7) * 8));
 }
 
 static int
 make_file(const char *path, size_t size, uint8_t *buf)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	uint64_t word;
 	size_t at, i, n;
 
 	if (fd == -1)
 		return -1;
 	for (at = 0; at < size; at += n) {
 		n = size - at < CHUNK ? size - at : CHUNK;
-		for (i = 0; i < n; i++)
-			buf[i] = load_tree_byte(at + i);
+		for (i = 0; i < n; i += sizeof(word)) {
+			word = htole64(word_at(at + i));
+			memcpy(buf + i, &word, sizeof(word));
+		}
 		if (write(fd, buf, n) != (ssize_t)n) {
 			close(fd);
 			return -1;
@@ -226,6 +234,17 @@ find_work(struct load *l, const struct rpc_target *to)
 	return true;
 }
 
+/* How many of the small files the workload uses by handle. */
+static unsigned int
+files_needed(const struct load *l)
+{
+	unsigned int n = l->work->needs & LOAD_NEEDS_FILES ? l->nfiles :
+	    l->work->needs & LOAD_NEEDS_SOME		   ? LOAD_SOME :
+							     1;
+
+	return n < l->nfiles ? n : l->nfiles;
+}
+
 int
 load_tree_find(struct load *l, const char *export, uint16_t mountport)
 {
@@ -243,9 +262,7 @@ load_tree_find(struct load *l, const char *export, uint16_t mountport)
 	    find(l, &to, &l->root, "files", &l->dir) &&
 	    find(l, &to, &l->root, "hundred", &l->hundred);
 	l->files = calloc(l->nfiles, sizeof(*l->files));
-	for (i = 0; good && i < l->nfiles; i++) {
-		if (i > 0 && !(l->work->needs & LOAD_NEEDS_FILES))
-			break;
+	for (i = 0; good && i < files_needed(l); i++) {
 		snprintf(name, sizeof(name), "f%05u", i);
 		good = find(l, &to, &l->dir, name, &l->files[i]);
 	}

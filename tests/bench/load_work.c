@@ -53,11 +53,12 @@ next_getattr10k(struct load *l, unsigned int conn, struct load_slot *s)
 	s->fh = &l->files[load_random(l, l->nfiles)];
 }
 
-/* A random one of the first thousand files. */
+/* A random one of the first files. */
 static const struct load_fh *
 some_file(struct load *l)
 {
-	return &l->files[load_random(l, l->nfiles < 1000 ? l->nfiles : 1000)];
+	return &l->files[load_random(l,
+	    l->nfiles < LOAD_SOME ? l->nfiles : LOAD_SOME)];
 }
 
 static void
@@ -319,7 +320,7 @@ static const struct load_work works[] = {
 	{ "getattr10k",  LOAD_NEEDS_FILES, 0, next_getattr10k,
 	  "GETATTR of random files of 10,000" },
 	{ "lookup",      0, 0, next_lookup, "LOOKUP of 10,000 names" },
-	{ "access",      LOAD_NEEDS_FILES, 0, next_access,
+	{ "access",      LOAD_NEEDS_SOME, 0, next_access,
 	  "ACCESS of 1,000 files" },
 	{ "setattr",     LOAD_NEEDS_WORK, 0, next_setattr, "SETATTR of a mode" },
 	{ "read4k",      0, 4096, next_read_random, "READ 4 KiB, random" },
@@ -341,7 +342,7 @@ static const struct load_work works[] = {
 	  "LOCK and UNLOCK of a byte; -L names the port" },
 	{ "ranges",      LOAD_NEEDS_LOCKS, 0, next_ranges,
 	  "LOCK of 10,000 ranges, then UNLOCK of them" },
-	{ "mix",         LOAD_NEEDS_FILES | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
+	{ "mix",         LOAD_NEEDS_SOME | LOAD_NEEDS_WORK | LOAD_NEEDS_WHOLE,
 	  131072, next_mix, "the calls of a busy file server" },
 };
 /* clang-format on */

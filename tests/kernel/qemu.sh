@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Makes guests for qemu from Debian's kernel package, unpacked and not
-# installed. udp-guest and power-guest source it in the directory of the guest:
+# installed. The scripts NAME-guest source it in the directory of the guest:
 #
 #	guest_needs qemu-system-x86_64:qemu-system-x86 ...
 #	guest_kernel		(kernel/, $v), or guest_unpack PACKAGE
@@ -12,7 +12,7 @@
 # The guest mounts the host's root read-only over 9p and goes on with
 # tests/kernel/init. A function that fails prints the reason and ends the
 # script.
-# Runs in: make check-kernel, make abuse.
+# Runs in: make check-kernel, make abuse, make bench-kernel.
 
 no() {
 	echo "${0##*/}: $*" >&2

@@ -13,6 +13,7 @@ bin=$(built kernel)
 guests=0
 guest_flags=() # more flags of qemu
 guest_cpu=max # what it emulates
+guest_mb=1024 # its memory
 # shellcheck disable=SC2034 # for the tests
 all_work=(posix copytree tar git sqlite openfiles append mmap attrs
     holes big names deep many fsx stress parallel users)
@@ -27,6 +28,7 @@ need_guest() {
 # udp_guest, tls_guest GUEST: make a guest for UDP or TLS unless it exists. NO_UDP
 # and NO_TLS say why it cannot be made. Call them before private, which has no
 # network to fetch it from. GUEST is tls, or ktls: TLS in the kernel and no client.
+# server_guest does the same for a guest with Linux's own server, and NO_SERVER.
 udp_guest() {
 	[ -n "${TERN_PRIVATE:-}" ] || NO_UDP=$(_guest_made udp)
 	export NO_UDP
@@ -34,6 +36,10 @@ udp_guest() {
 tls_guest() {
 	[ -n "${TERN_PRIVATE:-}" ] || NO_TLS=$(_guest_made "$1")
 	export NO_TLS
+}
+server_guest() {
+	[ -n "${TERN_PRIVATE:-}" ] || NO_SERVER=$(_guest_made server)
+	export NO_SERVER
 }
 
 # _guest_made NAME: prints why there is no such guest, or nothing.
@@ -85,6 +91,7 @@ guest_boot() {
 	*' PROTO=udp '*) _guest_qemu "$bin/udp/vmlinux" qemu64 ;;
 	*' PROTO=tls '*) _guest_qemu "$bin/tls/vmlinuz" "$guest_cpu" ;;
 	*' PROTO=ktls '*) _guest_qemu "$bin/ktls/vmlinuz" "$guest_cpu" ;;
+	*' PROTO=server '*) _guest_qemu "$bin/server/vmlinux" "$guest_cpu" ;;
 	*) _guest_uml ;;
 	esac
 	pid[guest$number]=$!
@@ -106,7 +113,7 @@ _guest_uml() {
 # initrd is beside the kernel.
 _guest_qemu() {
 	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -nographic \
-	    -machine q35,accel=tcg -cpu "$2" -m 1024 -smp 1 -bios qboot.rom \
+	    -machine q35,accel=tcg -cpu "$2" -m "$guest_mb" -smp 1 -bios qboot.rom \
 	    -kernel "$1" -initrd "${1%/*}/initrd" \
 	    -append "console=ttyS0 quiet panic=-1 mitigations=off \
 net.ifnames=0 ternroot=$rig/init tern=$_dir" -serial stdio -monitor none \
@@ -127,10 +134,10 @@ guest_news() {
 		line=$_rest${line%$'\r'} _rest=
 		[ "${line#@@ }" != "$line" ] || continue
 		read -r what name secs <<<"${line#@@ }"
+		_heard=1
 		case $what in
 		run) [ -z "${1:-}" ] || diag "$1: $name" ;;
 		pass | fail)
-			_heard=1
 			[ "$what" = pass ] || broken=$name
 			[ -z "${1:-}" ] || row "$what" "$name" "$secs" "$1"
 			;;

@@ -170,14 +170,22 @@ inherit(void *arg, unsigned int index UNUSED, int fds[ROLE_FDS_MAX])
 	return 3;
 }
 
-/* Runs the loop until something happens, 5 s at most. */
+static void
+on_limit(evutil_socket_t fd UNUSED, short what UNUSED, void *arg UNUSED)
+{
+	(void)event_base_loopbreak(base);
+}
+
+/* Runs the loop until something happens, a minute at most. */
 static void
 happen(void)
 {
-	struct timeval limit = { .tv_sec = 5 };
+	const struct timeval limit = { .tv_sec = 60 };
+	struct event *timer = event_new(base, -1, 0, on_limit, NULL);
 
-	(void)event_base_loopexit(base, &limit);
+	(void)event_add(timer, &limit);
 	(void)event_base_dispatch(base);
+	event_free(timer); /* or it would end a later wait */
 }
 
 static void

@@ -292,8 +292,8 @@ class Fragments(Kind):
 
     @contextlib.contextmanager
     def disk(self, w, where):
-        self.count, self.extents = (9, 60000) if w.long else (3, 20000)
-        with Disk(where, "ext4", 200 + self.count * self.extents // 1000,
+        self.count, self.extents = (3, 150000) if w.long else (3, 20000)
+        with Disk(where, "ext4", 250 + self.count * self.extents // 1000,
                   "-b", "1024"):
             for i in range(self.count):
                 self.write(f"{where}/big{i}")

@@ -199,6 +199,18 @@ holder_set(struct locks_table *t, struct holder *h, const struct wanted *w,
 	add_range(t, h, new);
 }
 
+uint32_t
+holder_grows(const struct holder *h, const struct wanted *w)
+{
+	const struct range *r = range_own_first(h->own, w->start, w->end);
+
+	if (r == NULL)
+		return 1;
+	if (r->exclusive == w->exclusive)
+		return 0;
+	return (r->start < w->start ? 1u : 0u) + (r->end > w->end ? 1u : 0u);
+}
+
 bool
 holder_splits(const struct holder *h, uint64_t start, uint64_t end)
 {

@@ -33,7 +33,7 @@ take(struct locks_table *t, struct locks_file *f, const struct wanted *w,
 {
 	struct holder *h = holder_find(t, f, w->client, w->svid);
 	size_t text = h == NULL ? q->ask->owner_len : 0;
-	uint32_t more = h != NULL && holder_splits(h, w->start, w->end) ? 2 : 1;
+	uint32_t more = h == NULL ? 1 : holder_grows(h, w);
 	struct range *spare[2];
 
 	if (f->nranges + more > TABLE_FILE_RANGES) {

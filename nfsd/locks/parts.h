@@ -55,6 +55,8 @@ bool holder_clear(struct locks_table *, struct holder *, uint64_t start,
 void holder_forget(struct locks_table *, struct holder *);
 /* Frees and unlocks all its ranges, and the holder. */
 void holder_release(struct locks_table *, struct holder *);
+/* How many more ranges the owner may have with this one: 0, 1 or 2. */
+uint32_t holder_grows(const struct holder *, const struct wanted *);
 /* Would the owner's ranges become one more without this range? */
 bool holder_splits(const struct holder *, uint64_t start, uint64_t end);
 

@@ -307,7 +307,7 @@ next_ranges(struct load *l, unsigned int conn, struct load_slot *s)
 	uint32_t turn = s->turn++;
 
 	s->op = turn / LOAD_RANGES % 2 == 0 ? LOAD_LOCK : LOAD_UNLOCK;
-	s->fh = &l->files[0];
+	s->fh = &l->big; /* no other workload has locks in it */
 	s->owner = conn * LOAD_SLOTS_MAX + s->number;
 	s->offset = lock_place(l, 1) + (uint64_t)s->owner * LOAD_RANGES * 2 +
 	    (uint64_t)(turn % LOAD_RANGES) * 2;

@@ -238,8 +238,8 @@ clients() {
 
 "$rig/lock_agent.py" serve 127.0.0.1 7000 &
 at_end "kill $!"
-rounds=30
-[ -z "${LONG:-}" ] || rounds=5000
+rounds=30 fewer=30 # of sqlite; of programs that start anew, or read all, each time
+[ -z "${LONG:-}" ] || rounds=5000 fewer=300
 clients 3 tcp tcp
 ranges
 waits
@@ -250,8 +250,8 @@ reboots
 load sqlite $rounds
 load sqlite $((rounds / 5 > 60 ? rounds / 5 : 60)) troubled
 for kind in mbox append git; do
-	load $kind $rounds
-	[ -z "${LONG:-}" ] || load $kind 300 troubled
+	load $kind $fewer
+	[ -z "${LONG:-}" ] || load $kind 150 troubled
 done
 down 0
 down 1

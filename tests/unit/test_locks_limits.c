@@ -139,6 +139,29 @@ all(void)
 	ok(limits > 0, "the log is told");
 }
 
+/* A file with all the ranges it may have: its owner can still change them. */
+static void
+ranges(void)
+{
+	struct place p = { .host = 1 };
+	struct locks_ask a = ask_of(&p);
+	unsigned int n = 0;
+
+	fresh(100);
+	while (lock(&p, 4 * n) == LOCKS_GRANTED)
+		n++;
+	cmp_ok(n, "==", TABLE_FILE_RANGES, "ranges of a file");
+	cmp_ok(lock(&p, 4), "==", LOCKS_GRANTED, "one that is held, again");
+	a.exclusive = false;
+	a.offset = 4;
+	a.length = 2;
+	cmp_ok(put(&p, &a, table_lock), "==", LOCKS_GRANTED,
+	    "a longer one of another kind in its place");
+	cmp_ok(lock(&p, 4), "==", LOCKS_NOLOCKS, "a part of it would be two");
+	a.exclusive = true;
+	cmp_ok(put(&p, &a, table_lock), "==", LOCKS_GRANTED, "not all of it");
+}
+
 static void
 waiters(void)
 {
@@ -271,6 +294,7 @@ main(void)
 {
 	plan(NO_PLAN);
 	all();
+	ranges();
 	waiters();
 	crowd();
 	shares();

@@ -56,7 +56,7 @@ boot() { # GUEST
 }
 is_up() { [ "$(at "$1" run true)" = '' ]; }
 up() { # GUEST
-	wait_for 120 is_up "$1"
+	wait_for 300 is_up "$1"
 	ok $? "$label: client $1 has mounted" || {
 		diag "$(tr -d '\r' <"$T/console.$1" | tail -n 30)"
 		done_testing

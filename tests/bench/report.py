@@ -104,16 +104,20 @@ def tls_table(table, servers):
     if "tls" not in shown:
         return []
     rows = [["workload"] + [f"{names[s]} op/s, CPU us" for s in shown] +
-            ["CPU, TLS / plain", "TLS, CPU s/GB"]]
+            ["CPU, TLS / plain", "TLS, CPU s/GB", "of it the relay's"]]
     for spec, cells in table.items():
         ours = cells.get("tls")
         if not ours:
             continue
         row = [spec] + [f"{number(c['units_s'])}, {c['cpu']:.1f}" if c else "-"
                         for c in map(cells.get, shown)]
-        row.append(ratio(ours, cells.get("tern"), "cpu"))
-        row.append(f"{ours['cpu_us_op'] / ours['bytes_op'] * 1e3:.2f}"
-                   if ours["bytes_op"] > 1000 else "-")
+        clear = cells.get("tern")
+        row.append(ratio(ours, clear, "cpu"))
+        per_gb = 1e3 / ours["bytes_op"] if ours["bytes_op"] > 1000 else None
+        row.append(f"{ours['cpu_us_op'] * per_gb:.2f}" if per_gb else "-")
+        # what it costs more than the same operation in the clear
+        more = ours["cpu_us_op"] - clear["cpu_us_op"] if clear else None
+        row.append(f"{more * per_gb:.2f}" if per_gb and clear else "-")
         rows.append(row)
     return rows
 

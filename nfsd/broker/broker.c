@@ -80,9 +80,12 @@ broker_channel_new(struct broker *b, struct broker_tally *tally)
 	if (c == NULL)
 		return NULL;
 	c->broker = b;
-	c->tally = tally != NULL ? tally : broker_tally_new(1);
+	c->question = malloc(BROKER_QUESTION_MAX);
+	if (c->question != NULL)
+		c->tally = tally != NULL ? tally : broker_tally_new(1);
 	if (c->tally != NULL)
 		return c;
+	free(c->question);
 	free(c);
 	return NULL;
 }
@@ -100,6 +103,7 @@ broker_channel_free(struct broker_channel *c)
 		return;
 	if (atomic_fetch_sub(&c->tally->channels, 1) == 1)
 		free(c->tally);
+	free(c->question);
 	free(c);
 }
 
@@ -329,15 +333,17 @@ send_reply(int fd, const struct broker_reply *reply)
 static bool
 serve_one(struct broker_channel *c, int fd, const char **why)
 {
-	static _Thread_local uint8_t buf[BROKER_QUESTION_MAX];
 	struct broker_reply reply;
 	int fds[IPC_FDS_MAX];
-	struct ipc_message m = { .data = buf, .fds = fds, .nfds = nitems(fds) };
+	struct ipc_message m = {
+		.data = c->question, .fds = fds, .nfds = nitems(fds)
+	};
 	ssize_t len;
 	bool sent;
 	size_t i;
 
-	len = ipc_receive(fd, &m.type, buf, sizeof(buf), fds, &m.nfds);
+	len = ipc_receive(fd, &m.type, c->question, BROKER_QUESTION_MAX, fds,
+	    &m.nfds);
 	if (len == -1) {
 		*why = errno == EBADMSG ? "not a valid message" : NULL;
 		return false;

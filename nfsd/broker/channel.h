@@ -33,6 +33,11 @@ struct broker_channel {
 	bool lock_only; /* it is the locks role's */
 	bool started; /* acting belongs to the thread that serves */
 	bool searches; /* closed directories do not stop us */
+	/*
+	 * Room for one question. Not thread-local: glibc touches such memory in
+	 * every thread of every role.
+	 */
+	uint8_t *question;
 	/* Of the question that is being answered. */
 	struct served_exports *exports;
 	struct broker_reply *reply;

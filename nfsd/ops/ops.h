@@ -25,6 +25,7 @@ struct ops_scratch {
 	const struct dirent64 *files[OPS_ENTRIES_MAX]; /* entry i in dirents */
 	char target[NFS_TARGET_MAX + 1];
 	struct nfs_acl access, dflt;
+	struct nfs_acl old_dflt; /* before SETACL */
 };
 
 /*

@@ -182,19 +182,19 @@ take(const struct call_ctx *ctx, struct slice entries, struct nfs_acl *acl)
 static enum nfsstat
 set_acls(struct call_ctx *ctx, const struct door_obj *obj, uint32_t mask)
 {
-	static _Thread_local struct nfs_acl old;
+	struct nfs_acl *old = &ctx->scratch->old_dflt;
 	bool both = mask == (NFSACL_ACCESS | NFSACL_DEFAULT);
 	enum nfsstat status = NFS_OK;
 
 	if (both)
-		status = door_get_acl(ctx, obj, true, &old);
+		status = door_get_acl(ctx, obj, true, old);
 	if (status == NFS_OK && (mask & NFSACL_DEFAULT) != 0)
 		status = door_set_acl(ctx, obj, true, &ctx->scratch->dflt);
 	if (status != NFS_OK || (mask & NFSACL_ACCESS) == 0)
 		return status;
 	status = door_set_acl(ctx, obj, false, &ctx->scratch->access);
 	if (status != NFS_OK && both)
-		(void)door_set_acl(ctx, obj, true, &old);
+		(void)door_set_acl(ctx, obj, true, old);
 	return status;
 }
 

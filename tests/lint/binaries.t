@@ -37,6 +37,12 @@ hooks() {
 	    echo "contains the self-test of owned processes"
 	return 0
 }
+# glibc touches all of it in every thread, and some roles have 100 threads.
+thread_local() {
+	readelf -lW "$1" | awk '$1 == "TLS" { print $6 }' | while read -r size; do
+		[ $((size)) -le 1024 ] || echo "$((size)) bytes in each thread"
+	done
+}
 # Static variables of functions have a dot in their name.
 state() {
 	objdump -t "$1" | awk -F'\t' '$1 ~ / O \.(bss|data)$/ {
@@ -52,5 +58,6 @@ each 'stacks are not executable and have canaries' stack
 each 'calls of the C library are checked' fortify
 each 'indirect branches are marked' cet
 each 'no test hook is in the programs' hooks
+each 'threads have little memory of their own' thread_local
 each 'only log.c has variables of a file' state
 done_testing

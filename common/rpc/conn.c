@@ -432,10 +432,12 @@ serve_until(struct rpc_conn *c, const uint8_t *data, size_t len,
 static void
 serve(struct rpc_conn *c, const uint8_t *data, size_t len)
 {
+	struct rpc_server *server = c->tcp->server;
 	uint64_t since = clock_ns();
 
+	rpc_server_begin(server, since);
 	serve_until(c, data, len, since + rpc_host_time(c->host));
-	rpc_host_spend(c->host, clock_ns() - since);
+	rpc_host_spend(c->host, rpc_server_end(server) - since);
 }
 
 /*

@@ -148,6 +148,7 @@ struct rpc_call {
 	uint8_t *room;
 	size_t room_len;
 	uint64_t started_ns; /* clock_ns() */
+	uint64_t ended_ns; /* the same; valid in hooks.end */
 	const struct call_args *args; /* valid once it has begun */
 	enum rpc_accept_stat outcome; /* valid in hooks.end */
 };

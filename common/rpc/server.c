@@ -43,6 +43,7 @@ struct rpc_server {
 	struct rpc_pool *pool;
 	bool offers_tls;
 	size_t in_flight;
+	uint64_t now_ns; /* while a batch is served; else 0 */
 	struct work work; /* of the event loop */
 	pthread_mutex_t lock; /* protects the spare buffers */
 	uint8_t *spares[SPARES_MAX];
@@ -139,6 +140,36 @@ rpc_server_last_ns(const struct rpc_server *s)
 	return s->work.call.started_ns;
 }
 
+void
+rpc_server_begin(struct rpc_server *s, uint64_t now_ns)
+{
+	s->now_ns = now_ns;
+}
+
+uint64_t
+rpc_server_end(struct rpc_server *s)
+{
+	s->now_ns = 0;
+	return clock_ns();
+}
+
+/* A call of a batch begins when the one before it has ended. */
+static uint64_t
+started_at(const struct rpc_server *s)
+{
+	return s->now_ns != 0 ? s->now_ns : clock_ns();
+}
+
+static uint64_t
+ended_at(struct rpc_server *s)
+{
+	uint64_t now_ns = clock_ns();
+
+	if (s->now_ns != 0)
+		s->now_ns = now_ns;
+	return now_ns;
+}
+
 static const struct rpc_prog *
 find_prog(const struct rpc_server *s, uint32_t prog)
 {
@@ -212,6 +243,7 @@ keep_reply(struct work *w)
 static void
 finish(struct rpc_server *s, struct work *w)
 {
+	w->call.ended_ns = ended_at(s);
 	if (w->begun && s->hooks.end != NULL)
 		s->hooks.end(s->hooks.arg, w->ctx, &w->call, w->res);
 	w->begun = false;
@@ -396,6 +428,7 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 		return RPC_BUSY;
 	}
 	(void)peer_hold(d->origin.peer.identity);
+	(void)ended_at(s);
 	s->in_flight++;
 	if (s->hooks.deferred != NULL)
 		s->hooks.deferred(s->hooks.arg, w->ctx, &w->call);
@@ -444,7 +477,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	enum rpc_verdict verdict;
 
 	w->call.peer = &origin->peer;
-	w->call.started_ns = clock_ns();
+	w->call.started_ns = started_at(s);
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = false;
 	w->call.turn = 0;

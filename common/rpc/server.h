@@ -54,6 +54,12 @@ void rpc_server_offer_tls(struct rpc_server *, bool);
 void rpc_server_free(struct rpc_server *);
 /* Returns when the last operation began in the event loop (clock_ns()). */
 uint64_t rpc_server_last_ns(const struct rpc_server *);
+/*
+ * The calls between these two follow each other without a pause: the clock is
+ * read once for each of them. The second returns clock_ns(). Event loop only.
+ */
+void rpc_server_begin(struct rpc_server *, uint64_t now_ns);
+uint64_t rpc_server_end(struct rpc_server *);
 /* Returns the number of calls on file threads. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 

@@ -120,7 +120,7 @@ worker_end(void *arg, struct call_ctx *ctx, const struct rpc_call *call,
 		return;
 	if (call->may_block && w->pool != NULL)
 		w->late++;
-	worker_usage_count(&w->usage, ctx, call, res, clock_ns());
+	worker_usage_count(&w->usage, ctx, call, res);
 }
 
 static size_t

@@ -64,8 +64,9 @@ keep(struct usage *u, const struct call_ctx *ctx, const struct rpc_call *call,
 
 void
 worker_usage_count(struct worker_usage *w, const struct call_ctx *ctx,
-    const struct rpc_call *call, const struct call_res *res, uint64_t now_ns)
+    const struct rpc_call *call, const struct call_res *res)
 {
+	uint64_t now_ns = call->ended_ns;
 	struct usage_call c = { .now_ns = now_ns,
 		.ns = now_ns - call->started_ns,
 		.failed = call->outcome != RPC_SUCCESS || res->status != NFS_OK,

@@ -19,8 +19,8 @@ struct worker_usage {
 	struct usage_memo memo;
 };
 
-/* Counts a call that ended at now, and keeps it if calls are looked at. */
+/* Counts a call that has ended, and keeps it if calls are looked at. */
 void worker_usage_count(struct worker_usage *, const struct call_ctx *,
-    const struct rpc_call *, const struct call_res *, uint64_t now_ns);
+    const struct rpc_call *, const struct call_res *);
 
 #endif

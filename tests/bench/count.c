@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../wire/nfs_fixture.h"
+#include "base/clock.h"
 #include "base/util.h"
 #include "rpc/msg.h"
 
@@ -145,6 +146,7 @@ serve(size_t op, unsigned long times)
 	(void)addr_parse(&origin.peer.to, "127.0.0.1:2049");
 	len[0] = make_call(op, calls[0], sizeof(calls[0]));
 	len[1] = make_call(op, calls[1], sizeof(calls[1]));
+	rpc_server_begin(server, clock_ns());
 	for (i = 0; i < times; i++) {
 		if (rpc_serve(server, &origin, calls[i % 2], len[i % 2], reply,
 			sizeof(reply), &got) != RPC_ANSWERED ||
@@ -152,6 +154,7 @@ serve(size_t op, unsigned long times)
 			0)
 			errx(1, "%s failed", operations[op].name);
 	}
+	(void)rpc_server_end(server);
 }
 
 int

@@ -109,6 +109,25 @@ test_hooks(void)
 	ok(stub_begun == 3 && stub_ended == 2, "end does not run then");
 }
 
+/* The calls of a batch share readings of the clock. */
+static void
+test_batch(void)
+{
+	uint64_t first, second, end;
+
+	rpc_server_begin(server, 1000);
+	(void)serve(1, STUB_NULL, 0, sizeof(out));
+	first = rpc_server_last_ns(server);
+	(void)serve(2, STUB_NULL, 0, sizeof(out));
+	second = rpc_server_last_ns(server);
+	end = rpc_server_end(server);
+	ok(first == 1000, "the first call of a batch begins with it");
+	ok(second > first && second <= end, "the next one when that has ended");
+	(void)serve(3, STUB_NULL, 0, sizeof(out));
+	ok(rpc_server_last_ns(server) >= end,
+	    "after the batch a call begins when it comes");
+}
+
 static void
 test_cached(struct reply_cache *cache)
 {
@@ -317,6 +336,7 @@ main(void)
 	server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	test_outcomes();
 	test_hooks();
+	test_batch();
 	test_starttls();
 	cache = reply_cache_new(16, NULL, NULL);
 	test_cached(cache);

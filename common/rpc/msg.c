@@ -77,16 +77,22 @@ rpc_put_call(struct xdr_out *x, const struct rpc_head *head,
 	rpc_put_cred(x, &none); /* the verifier */
 }
 
-/* accepted_reply: RFC 5531, section 9. The verifier is always empty. */
+/*
+ * accepted_reply: RFC 5531, section 9. The verifier is always empty. A cursor of
+ * its own stays in registers.
+ */
 void
-rpc_put_accepted(struct xdr_out *x, uint32_t xid, enum rpc_accept_stat stat)
+rpc_put_accepted(struct xdr_out *out, uint32_t xid, enum rpc_accept_stat stat)
 {
-	xdr_put_u32(x, xid);
-	xdr_put_u32(x, RPC_REPLY);
-	xdr_put_u32(x, RPC_MSG_ACCEPTED);
-	xdr_put_u32(x, AUTH_NONE);
-	xdr_put_u32(x, 0);
-	xdr_put_u32(x, stat);
+	struct xdr_out x = *out;
+
+	xdr_put_u32(&x, xid);
+	xdr_put_u32(&x, RPC_REPLY);
+	xdr_put_u32(&x, RPC_MSG_ACCEPTED);
+	xdr_put_u32(&x, AUTH_NONE);
+	xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, stat);
+	*out = x;
 }
 
 /* RFC 9289, 4.1: the token in the verifier of AUTH_NONE. */

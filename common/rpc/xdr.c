@@ -106,19 +106,17 @@ struct slice
 xdr_get_opaque(struct xdr_in *x, size_t max)
 {
 	struct slice s = { .data = NULL, .len = 0 };
-	const uint8_t *at;
-	uint32_t len;
+	uint32_t len = xdr_get_u32(x);
+	size_t pad = xdr_pad(len);
 
-	len = xdr_get_u32(x);
-	if (len > max) {
+	if (len > max || len > x->left || pad > x->left - len) {
 		xdr_get_fail(x);
 		return s;
 	}
-	at = take_padded(x, len);
-	if (at == NULL)
-		return s;
-	s.data = at;
+	s.data = x->pos;
 	s.len = len;
+	x->pos += len + pad;
+	x->left -= len + pad;
 	return s;
 }
 

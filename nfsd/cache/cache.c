@@ -106,6 +106,14 @@ cache_new(size_t files)
 	return c;
 }
 
+/* For calls that mostly close nothing: the array is not cleared. */
+static void
+begin_closing(struct closing *closing)
+{
+	closing->may_wait = false;
+	closing->n = 0;
+}
+
 /* Was the last name of the file removed? */
 static bool
 is_removed(int fd)
@@ -282,9 +290,10 @@ hold(struct cache *c, struct cache_entry *e)
 struct cache_entry *
 cache_find(struct cache *c, const struct fh *fh, uint32_t generation)
 {
-	struct closing closing = { .n = 0 };
+	struct closing closing;
 	struct cache_entry *e;
 
+	begin_closing(&closing);
 	pthread_mutex_lock(&c->lock);
 	e = find_handle(c, fh);
 	if (e != NULL && e->generation != generation) {
@@ -463,8 +472,9 @@ release(struct cache *c, struct cache_entry *e, struct closing *closing)
 void
 cache_release(struct cache *c, struct cache_entry *e)
 {
-	struct closing closing = { .n = 0 };
+	struct closing closing;
 
+	begin_closing(&closing);
 	pthread_mutex_lock(&c->lock);
 	release(c, e, &closing);
 	pthread_mutex_unlock(&c->lock);

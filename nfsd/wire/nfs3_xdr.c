@@ -271,24 +271,27 @@ put_time(struct xdr_out *x, const struct timespec *t)
 	xdr_put_u32(x, (uint32_t)t->tv_nsec);
 }
 
-/* fattr3: RFC 1813, 2.6. */
+/* fattr3: RFC 1813, 2.6. A cursor of its own stays in registers. */
 static void
-put_attr(struct xdr_out *x, const struct nfs_attr *a)
+put_attr(struct xdr_out *out, const struct nfs_attr *a)
 {
-	xdr_put_u32(x, a->type);
-	xdr_put_u32(x, a->mode);
-	xdr_put_u32(x, a->nlink);
-	xdr_put_u32(x, a->uid);
-	xdr_put_u32(x, a->gid);
-	xdr_put_u64(x, a->size);
-	xdr_put_u64(x, a->used);
-	xdr_put_u32(x, a->rdev_major);
-	xdr_put_u32(x, a->rdev_minor);
-	xdr_put_u64(x, a->fsid);
-	xdr_put_u64(x, a->fileid);
-	put_time(x, &a->atime);
-	put_time(x, &a->mtime);
-	put_time(x, &a->ctime);
+	struct xdr_out x = *out;
+
+	xdr_put_u32(&x, a->type);
+	xdr_put_u32(&x, a->mode);
+	xdr_put_u32(&x, a->nlink);
+	xdr_put_u32(&x, a->uid);
+	xdr_put_u32(&x, a->gid);
+	xdr_put_u64(&x, a->size);
+	xdr_put_u64(&x, a->used);
+	xdr_put_u32(&x, a->rdev_major);
+	xdr_put_u32(&x, a->rdev_minor);
+	xdr_put_u64(&x, a->fsid);
+	xdr_put_u64(&x, a->fileid);
+	put_time(&x, &a->atime);
+	put_time(&x, &a->mtime);
+	put_time(&x, &a->ctime);
+	*out = x;
 }
 
 /* post_op_attr */

@@ -35,6 +35,8 @@ mount_b() {
 mkdir -p "$T/engine" "$T/shared"
 check "$engine starts" "${engine}_start" "$T/engine" $here
 at_end "${engine}_stop"
+# Before that: what waits for an engine without servers cannot be ended.
+at_end '"${engine}_client" "$T/shared" | xargs -r kill -9'
 check 'it is mounted for head a' "${engine}_mount" $here "$T/shared"
 check 'it is mounted for head b' mount_b
 grep " $T/shared " /proc/self/mountinfo | sed 's/^/# /'

@@ -20,7 +20,7 @@
 #include "nfsd/roles/served.h"
 #include "rpc/rpc.h"
 
-#define JUDGE_PEERS 64 /* access decisions a thread remembers */
+#define JUDGE_PEERS 1024 /* access decisions a thread remembers */
 
 struct guesses;
 

@@ -117,9 +117,11 @@ bad(struct tls_records *r, enum tls_alert alert)
 static enum tls_got
 get_alert(struct tls_records *r, const uint8_t *content, size_t len)
 {
-	if (len == 2 && content[1] == TLS_ALERT_CLOSE_NOTIFY)
+	if (len != 2) /* none, half of one or several (5.1, 5.4) */
+		return bad(r, TLS_ALERT_UNEXPECTED_MESSAGE);
+	if (content[1] == TLS_ALERT_CLOSE_NOTIFY)
 		return TLS_GOT_CLOSE;
-	if (len == 2 && content[1] == TLS_ALERT_USER_CANCELED)
+	if (content[1] == TLS_ALERT_USER_CANCELED)
 		return TLS_GOT_CANCEL;
 	return bad(r, TLS_ALERT_CLOSE_NOTIFY); /* it has ended the session */
 }

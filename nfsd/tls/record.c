@@ -56,6 +56,7 @@ tls_records_init(struct tls_records *r, uint16_t suite,
 	memset(r, 0, sizeof(*r));
 	r->suite = tls_suite_find(suite);
 	r->secret_len = s->len;
+	r->most = TLS_RECORD_PLAIN;
 	memcpy(r->in.secret, s->client, sizeof(r->in.secret));
 	memcpy(r->out.secret, s->server, sizeof(r->out.secret));
 	r->in.cipher = EVP_CIPHER_CTX_new();
@@ -193,7 +194,7 @@ tls_record_put(struct tls_records *r, enum tls_type type,
 	uint8_t *at = out + TLS_RECORD_HEAD;
 	int n;
 
-	if (len > TLS_RECORD_PLAIN)
+	if (len > r->most)
 		return 0;
 	out[0] = TLS_TYPE_DATA; /* always, and TLS 1.2 (5.2) */
 	out[1] = out[2] = 3;

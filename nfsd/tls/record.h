@@ -57,6 +57,7 @@ struct tls_records {
 	const struct tls_suite *suite;
 	size_t secret_len;
 	struct tls_direction in, out;
+	size_t most; /* bytes of content that the client takes */
 	enum tls_alert alert; /* after TLS_GOT_BAD */
 };
 
@@ -76,10 +77,10 @@ void tls_records_clear(struct tls_records *);
 enum tls_got tls_record_get(struct tls_records *, const uint8_t *in, size_t len,
     uint8_t *out, size_t *taken, size_t *got);
 /*
- * Encrypts up to TLS_RECORD_PLAIN bytes into one record. out has room for
- * TLS_RECORD_MORE bytes more. Returns the bytes written; 0: cannot be.
+ * Encrypts up to r->most bytes into one record. out has room for TLS_RECORD_MORE
+ * bytes more. Returns the bytes written; 0: cannot be.
  */
-size_t tls_record_put(struct tls_records *, enum tls_type,
+size_t tls_record_put(struct tls_records *r, enum tls_type,
     const uint8_t *content, size_t len, uint8_t *out);
 /* Says that the server's next records have a new key. */
 size_t tls_record_put_update(struct tls_records *, uint8_t *out);

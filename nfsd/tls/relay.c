@@ -274,8 +274,8 @@ run_out(struct tls_session *s)
 	s->out = (size_t)n == room;
 	for (at = 0; at < (size_t)n; at += len) {
 		len = (size_t)n - at;
-		if (len > TLS_RECORD_PLAIN)
-			len = TLS_RECORD_PLAIN;
+		if (len > s->records.most)
+			len = s->records.most;
 		if (!wire_add(s,
 			tls_record_put(&s->records, TLS_TYPE_DATA,
 			    server->plain + at, len, wire_end(s))))

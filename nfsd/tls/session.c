@@ -150,6 +150,19 @@ forget_handshake(struct tls_session *s)
 	s->ssl = NULL;
 }
 
+/* OpenSSL agrees if a client asks for shorter records (RFC 6066, 4). */
+static size_t
+longest_content(const struct tls_session *s)
+{
+	uint8_t mode =
+	    SSL_SESSION_get_max_fragment_length(SSL_get_session(s->ssl));
+
+	return mode >= TLSEXT_max_fragment_length_512 &&
+		mode <= TLSEXT_max_fragment_length_4096 ?
+	    (size_t)256 << mode :
+	    TLS_RECORD_PLAIN;
+}
+
 /*
  * The worker gets one end of a socket pair, and the session relays. What
  * its room does not take of a reply, the worker must keep and copy.
@@ -169,6 +182,7 @@ begin_relay(struct tls_session *s, uint16_t suite)
 		session_fail(s, TLS_BAD_HERE, "no socket pair");
 		return;
 	}
+	s->records.most = longest_content(s);
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
 	(void)setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
 	forget_handshake(s);
@@ -188,10 +202,14 @@ begin_relay(struct tls_session *s, uint16_t suite)
 static void
 begin_kernel(struct tls_session *s, uint16_t suite)
 {
-	const char *why = s->wire.buf != NULL ?
-	    "kernel TLS: the client does not read" :
-	    tls_kernel_install(s->net, suite, &s->secrets);
+	const char *why;
 
+	if (s->wire.buf != NULL)
+		why = "kernel TLS: the client does not read";
+	else if (longest_content(s) < TLS_RECORD_PLAIN)
+		why = "kernel TLS: the client wants short records";
+	else
+		why = tls_kernel_install(s->net, suite, &s->secrets);
 	if (why != NULL) {
 		session_fail(s, TLS_BAD_HERE, why);
 		return;

@@ -26,7 +26,7 @@
 
 #define TLS_SESSION_IDS 1024 /* buckets; sessions are not limited by it */
 #define TLS_PLAIN	(128 * 1024) /* bytes that are moved at once */
-#define TLS_WIRE	(TLS_PLAIN + TLS_PLAIN / 8) /* the same, encrypted */
+#define TLS_WIRE	(TLS_PLAIN + TLS_PLAIN / 8) /* encrypted, in short records */
 #define TLS_KEPT_MAX	(64 * 1024 * 1024) /* all bytes that clients do not read */
 
 /* Bytes that a socket did not accept yet. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A tls role without its process, and the worker that it answers, for the
- * fuzzers. No client of theirs can finish a handshake.
- * Runs in: fuzzers, and the replay of their corpora.
+ * A tls role without its process, and the worker that it answers. No client of a
+ * fuzzer can finish a handshake: worker_hears() says so.
+ * Runs in: fuzzers, and the replay of their corpora; test_tls_relay.c.
  */
 #ifndef FUZZ_TLS_SERVER_H
 #define FUZZ_TLS_SERVER_H

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The relay between a client, which is OpenSSL, and a worker, which is this
+ * test. Nothing here depends on time: the client's bytes go into the socket when
+ * the test says so, and the role runs between them.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include <string.h>
+
+#include <openssl/err.h>
+
+#include "../fuzz/tls_server.h"
+#include "tap.h"
+
+#define IDLE 64 /* records without data in one read */
+
+static struct fuzz_worker w;
+static SSL_CTX *ctx;
+static SSL *client;
+static BIO *in, *out; /* of the client, in memory */
+static int net, pair; /* the client's socket, the worker's */
+static uint8_t data[1024 * 1024], got[sizeof(data)];
+
+static void
+run(void)
+{
+	(void)event_base_loop(w.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+/* Gives the server what the client has made. Returns the bytes it took. */
+static size_t
+push(void)
+{
+	char *bytes;
+	long n = BIO_get_mem_data(out, &bytes);
+	ssize_t sent = send(net, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	(void)BIO_reset(out);
+	return sent == -1 ? 0 : (size_t)sent;
+}
+
+/* Gives the client what the server has sent. */
+static void
+pull(void)
+{
+	ssize_t n = recv(net, got, sizeof(got), MSG_DONTWAIT);
+
+	if (n > 0 && BIO_write(in, got, (int)n) != (int)n)
+		BAIL_OUT("no memory");
+}
+
+static bool
+take_verdict(void)
+{
+	struct tls_verdict v;
+	uint32_t type;
+	size_t nfds = 1;
+
+	return ipc_receive(w.channel[1], &type, &v, sizeof(v), &pair, &nfds) !=
+	    -1 &&
+	    type == TLS_VERDICT && v.failure == TLS_DONE && nfds == 1;
+}
+
+/* Makes a session. With fragment the client asks for short records. */
+static void
+begin(uint8_t fragment)
+{
+	const int most = 512 * 1024;
+	int i;
+
+	client = SSL_new(ctx);
+	in = BIO_new(BIO_s_mem());
+	out = BIO_new(BIO_s_mem());
+	SSL_set_bio(client, in, out);
+	SSL_set_connect_state(client);
+	if (SSL_set_tlsext_max_fragment_length(client, fragment) != 1)
+		BAIL_OUT("no short records");
+	worker_connect(&w);
+	net = worker_begins(&w, 1, NULL, 0);
+	(void)setsockopt(net, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
+	for (i = 0; i < 4; i++) {
+		(void)SSL_do_handshake(client);
+		(void)push();
+		run();
+		pull();
+	}
+	if (!SSL_is_init_finished(client) || !take_verdict())
+		BAIL_OUT("no session");
+}
+
+static const struct tls_session *
+session(void)
+{
+	return LIST_FIRST(&w.server->all);
+}
+
+static void
+finish(void)
+{
+	worker_ends(&w); /* aborts if memory is left */
+	SSL_free(client);
+	close(net);
+	close(pair);
+	ERR_clear_error();
+}
+
+/* Reads what the server sends, to its end. Returns the bytes of data. */
+static size_t
+read_all(void)
+{
+	size_t sum = 0;
+	int n, empty = 0;
+
+	while (empty < 3) {
+		run();
+		pull();
+		n = SSL_read(client, got, (int)sizeof(got));
+		empty = n > 0 ? 0 : empty + 1;
+		if (n > 0 &&
+		    (sum + (size_t)n > sizeof(data) ||
+			memcmp(got, data + sum, (size_t)n) != 0))
+			return SIZE_MAX;
+		sum += n > 0 ? (size_t)n : 0;
+	}
+	return sum;
+}
+
+static size_t
+worker_writes(size_t from, size_t len)
+{
+	ssize_t n = send(pair, data + from, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	return n == -1 ? 0 : (size_t)n;
+}
+
+static bool
+worker_reads(const void *want, size_t len)
+{
+	return recv(pair, got, sizeof(got), MSG_DONTWAIT) == (ssize_t)len &&
+	    memcmp(got, want, len) == 0;
+}
+
+/* Its records were made with the old key, and the answer is behind them. */
+static void
+test_update_behind_replies(void)
+{
+	size_t sum = 0, n;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	do {
+		n = worker_writes(sum, sizeof(data) / 2 - sum);
+		sum += n;
+		run();
+	} while (n > 0);
+	ok(session()->wire.buf != NULL, "replies wait for the client");
+	(void)SSL_key_update(client, SSL_KEY_UPDATE_REQUESTED);
+	(void)SSL_write(client, "call", 4);
+	(void)push();
+	run();
+	ok(worker_reads("call", 4), "a KeyUpdate and a call pass meanwhile");
+	ok(read_all() == sum, "the replies are whole, up to the new key");
+	memmove(data, data + 1, sizeof(data) - 1); /* another pattern */
+	(void)worker_writes(0, 100);
+	ok(read_all() == 100, "and behind it");
+	finish();
+}
+
+/* All at once, so that one read has them. */
+static bool
+survives(int updates)
+{
+	bool lives;
+	int i;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	for (i = 0; i < updates; i++)
+		if (SSL_key_update(client, SSL_KEY_UPDATE_REQUESTED) != 1 ||
+		    SSL_do_handshake(client) != 1)
+			BAIL_OUT("no KeyUpdate");
+	(void)SSL_write(client, "call", 4);
+	(void)push();
+	run();
+	lives = session() != NULL && worker_reads("call", 4);
+	(void)worker_writes(0, 100);
+	lives = lives && read_all() == 100;
+	finish();
+	return lives;
+}
+
+static void
+test_short_records(void)
+{
+	begin(TLSEXT_max_fragment_length_512);
+	ok(worker_writes(0, 100000) == 100000 && read_all() == 100000,
+	    "a client that asks for short records gets short ones");
+	finish();
+}
+
+/* A call, and one that was changed on the way. */
+static void
+test_altered(void)
+{
+	char *bytes;
+	long n;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	(void)SSL_write(client, "good", 4);
+	(void)SSL_write(client, "evil", 4);
+	n = BIO_get_mem_data(out, &bytes);
+	bytes[n - 1] ^= 1;
+	(void)push();
+	run();
+	ok(session() == NULL && worker_reads("good", 4),
+	    "an altered record ends the session; the worker has what was before");
+	pull();
+	ERR_clear_error();
+	ok(SSL_read(client, got, sizeof(got)) <= 0 &&
+		ERR_GET_REASON(ERR_peek_error()) ==
+		    SSL_R_SSLV3_ALERT_BAD_RECORD_MAC,
+	    "the client is told why");
+	finish();
+}
+
+int
+main(void)
+{
+	size_t i;
+
+	plan(NO_PLAN);
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i ^ i >> 8 ^ i >> 16);
+	ctx = SSL_CTX_new(TLS_client_method());
+	w.base = event_base_new();
+	if (ctx == NULL || w.base == NULL)
+		BAIL_OUT("no memory");
+	w.server = make_server(w.base, false);
+	test_update_behind_replies();
+	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);
+	ok(!survives(IDLE + 1), "one more ends the session");
+	test_short_records();
+	test_altered();
+	SSL_CTX_free(ctx);
+	done_testing();
+}

@@ -325,9 +325,7 @@ tls_relay_run(struct tls_session *s)
 	if (s->state == TLS_CLOSING)
 		return run_closing(s);
 	pass_half_close(s);
-	/* Other sessions first; then it goes on without an event. */
-	if (s->in || s->out)
-		event_active(&s->net_in, 0, 1);
+	/* What is left is in a socket, whose event comes after those of others. */
 	return want(&s->net_in, s->plain.buf == NULL && !s->half_closed) &&
 	    want(&s->pair_out, s->plain.buf != NULL) &&
 	    want(&s->pair_in, s->wire.buf == NULL) &&

@@ -119,7 +119,7 @@ session_explain(struct tls_session *s, int error)
 		session_fail(s, TLS_BAD_PROTOCOL, tls_error("no TLS"));
 }
 
-/* Only the direction that can move is run. what is 0 if it goes on. */
+/* Only the direction that can move is run. */
 static void
 relay_on_event(evutil_socket_t fd, short what, void *arg)
 {

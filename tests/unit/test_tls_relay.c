@@ -6,6 +6,8 @@
  * Links: nfsd
  * Runs in: tests.
  */
+#include <sys/ioctl.h>
+
 #include <string.h>
 
 #include <openssl/err.h>
@@ -13,7 +15,8 @@
 #include "../fuzz/tls_server.h"
 #include "tap.h"
 
-#define IDLE 64 /* records without data in one read */
+#define SHARE (2 * TLS_PLAIN) /* bytes of one client before others run */
+#define IDLE  64 /* records without data in one read */
 
 static struct fuzz_worker w;
 static SSL_CTX *ctx;
@@ -141,6 +144,26 @@ worker_reads(const void *want, size_t len)
 	    memcmp(got, want, len) == 0;
 }
 
+/* The client has more to send than its share. */
+static void
+test_share(void)
+{
+	int moved = 0;
+	size_t sent = 0, n;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	do {
+		(void)SSL_write(client, data, TLS_RECORD_PLAIN);
+		n = push();
+		sent += n;
+	} while (n > TLS_RECORD_PLAIN);
+	run();
+	(void)ioctl(pair, FIONREAD, &moved);
+	ok(sent > SHARE + TLS_RECORD_MAX && moved > 0 && moved <= SHARE,
+	    "one client moves no more than its share before others run");
+	finish();
+}
+
 /* Its records were made with the old key, and the answer is behind them. */
 static void
 test_update_behind_replies(void)
@@ -235,6 +258,7 @@ main(void)
 	if (ctx == NULL || w.base == NULL)
 		BAIL_OUT("no memory");
 	w.server = make_server(w.base, false);
+	test_share();
 	test_update_behind_replies();
 	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);
 	ok(!survives(IDLE + 1), "one more ends the session");

@@ -28,7 +28,9 @@
 
 #define CALL	     44 /* a NULL call with its mark */
 #define REPLY	     28
-#define FLOOD	     200000 /* KeyUpdates; the server ends it long before */
+#define FLOOD	     400 /* writes; the server ends it at the last or before */
+#define FEW	     50 /* KeyUpdates in a write, which the server permits */
+#define MANY	     100 /* which it does not */
 #define NEIGHBOUR_MS 5000 /* a call beside the flood */
 
 static uint16_t port;
@@ -186,18 +188,40 @@ case_update(void)
 	end(ssl);
 }
 
-/* Sends KeyUpdates and reads nothing. Exits with 0 when the server has enough. */
+/* So many at once that one read of the server gets them all. */
+static bool
+send_updates(SSL *ssl, int kind, int count)
+{
+	BIO *to = SSL_get_wbio(ssl);
+	char *bytes;
+	bool sent;
+	long n;
+
+	for (; count > 0; count--)
+		if (SSL_key_update(ssl, kind) != 1 ||
+		    SSL_do_handshake(ssl) != 1)
+			errx(1, "no KeyUpdate");
+	n = BIO_get_mem_data(to, &bytes);
+	sent = send(SSL_get_rfd(ssl), bytes, (size_t)n, 0) == n;
+	(void)BIO_reset(to);
+	return sent;
+}
+
+/* Reads nothing until the last write. Exits when the server has closed. */
 static void
 flood(int kind)
 {
 	SSL *ssl = secure();
+	char bytes[4096];
 	uint32_t i;
 
-	for (i = 0; i < FLOOD; i++)
-		if (SSL_key_update(ssl, kind) != 1 ||
-		    SSL_do_handshake(ssl) != 1)
-			_exit(0);
-	_exit(1);
+	SSL_set0_wbio(ssl, BIO_new(BIO_s_mem()));
+	for (i = 1; i < FLOOD && send_updates(ssl, kind, FEW); i++)
+		;
+	(void)send_updates(ssl, kind, MANY);
+	while (recv(SSL_get_rfd(ssl), bytes, sizeof(bytes), 0) > 0)
+		;
+	_exit(0);
 }
 
 static void

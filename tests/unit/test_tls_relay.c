@@ -54,20 +54,19 @@ pull(void)
 }
 
 static bool
-take_verdict(void)
+take_verdict(struct tls_verdict *v, size_t nfds)
 {
-	struct tls_verdict v;
 	uint32_t type;
-	size_t nfds = 1;
+	size_t most = 1;
 
-	return ipc_receive(w.channel[1], &type, &v, sizeof(v), &pair, &nfds) !=
+	return ipc_receive(w.channel[1], &type, v, sizeof(*v), &pair, &most) !=
 	    -1 &&
-	    type == TLS_VERDICT && v.failure == TLS_DONE && nfds == 1;
+	    type == TLS_VERDICT && most == nfds;
 }
 
-/* Makes a session. With fragment the client asks for short records. */
+/* Makes a handshake. With fragment the client asks for short records. */
 static void
-begin(uint8_t fragment)
+shake(uint8_t fragment)
 {
 	const int most = 512 * 1024;
 	int i;
@@ -88,7 +87,17 @@ begin(uint8_t fragment)
 		run();
 		pull();
 	}
-	if (!SSL_is_init_finished(client) || !take_verdict())
+	if (!SSL_is_init_finished(client))
+		BAIL_OUT("no handshake");
+}
+
+static void
+begin(uint8_t fragment)
+{
+	struct tls_verdict v;
+
+	shake(fragment);
+	if (!take_verdict(&v, 1) || v.failure != TLS_DONE)
 		BAIL_OUT("no session");
 }
 
@@ -220,6 +229,24 @@ test_short_records(void)
 	finish();
 }
 
+/* The kernel would send longer ones. */
+static void
+test_short_in_kernel(void)
+{
+	static struct tls_server *kernel; /* lives as long as the process */
+	struct tls_server *relay = w.server;
+	struct tls_verdict v;
+
+	w.server = kernel = make_server(w.base, true);
+	shake(TLSEXT_max_fragment_length_4096);
+	ok(take_verdict(&v, 0) && v.failure == TLS_BAD_HERE,
+	    "with kernel TLS there is no such session");
+	is(v.why, "kernel TLS: the client wants short records", "and why");
+	pair = -1;
+	finish();
+	w.server = relay;
+}
+
 /* A call, and one that was changed on the way. */
 static void
 test_altered(void)
@@ -263,6 +290,7 @@ main(void)
 	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);
 	ok(!survives(IDLE + 1), "one more ends the session");
 	test_short_records();
+	test_short_in_kernel();
 	test_altered();
 	SSL_CTX_free(ctx);
 	done_testing();

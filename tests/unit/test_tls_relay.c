@@ -19,6 +19,7 @@
 #define IDLE  64 /* records without data in one read */
 
 static struct fuzz_worker w;
+static struct tls_server *servers[2]; /* relay, kernel TLS */
 static SSL_CTX *ctx;
 static SSL *client;
 static BIO *in, *out; /* of the client, in memory */
@@ -233,18 +234,16 @@ test_short_records(void)
 static void
 test_short_in_kernel(void)
 {
-	static struct tls_server *kernel; /* lives as long as the process */
-	struct tls_server *relay = w.server;
 	struct tls_verdict v;
 
-	w.server = kernel = make_server(w.base, true);
+	w.server = servers[1];
 	shake(TLSEXT_max_fragment_length_4096);
 	ok(take_verdict(&v, 0) && v.failure == TLS_BAD_HERE,
 	    "with kernel TLS there is no such session");
 	is(v.why, "kernel TLS: the client wants short records", "and why");
 	pair = -1;
 	finish();
-	w.server = relay;
+	w.server = servers[0];
 }
 
 /* A call, and one that was changed on the way. */
@@ -284,7 +283,9 @@ main(void)
 	w.base = event_base_new();
 	if (ctx == NULL || w.base == NULL)
 		BAIL_OUT("no memory");
-	w.server = make_server(w.base, false);
+	servers[0] = make_server(w.base, false);
+	servers[1] = make_server(w.base, true);
+	w.server = servers[0];
 	test_share();
 	test_update_behind_replies();
 	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);

@@ -129,7 +129,10 @@ skip() {
 	done
 }
 
+# skip_all REASON: this machine cannot run the test. A make target that is for this
+# test alone sets MUST_RUN, and then that is a failure.
 skip_all() {
+	[ -z "${MUST_RUN:-}" ] || bail "$*"
 	echo "1..0 # skip $*"
 	exit 0
 }

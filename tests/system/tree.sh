@@ -24,7 +24,7 @@ _tree_make() {
 	flock 9
 	if [ ! -s "$cache" ]; then
 		diag "making a Debian tree"
-		timeout 400 mmdebstrap --quiet --variant=minbase --include="$tree_packages" \
+		timeout 800 mmdebstrap --quiet --variant=minbase --include="$tree_packages" \
 		    bookworm "$T/tree.tar" >"$T/mmdebstrap.out" 2>&1 ||
 		    skip_all "no Debian tree: $(tail -n 1 "$T/mmdebstrap.out")"
 		mv "$T/tree.tar" "$cache"

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -132,6 +133,8 @@ recent_print(FILE *to, char *text, bool json)
 			recent_line(line, &calls[i]);
 			fprintf(to, "%s\n", line);
 		}
+	if (n == 0 && !json && isatty(fileno(to)))
+		fprintf(to, "no calls");
 	fprintf(to, json ? "]}\n" : "\n");
 	free(calls);
 }

@@ -15,6 +15,11 @@ live() { "$top/tests/system/live.py" "$@"; }
 mkdir -m 1777 "$T/x" "$T/a b"
 tern_start "$T/x 127.0.0.0/8(rw,insecure)
 \"$T/a b\" 127.0.0.1(rw,insecure)" -w 2
+# on_terminal FLAG...: what a person sees; a pipe gets no such words.
+on_terminal() { script -qec "$O/nfsd/nfsd -o control=$at $*" /dev/null </dev/null; }
+like "$(on_terminal -L)" '^no locks' '-L says that there are none'
+is "$(nfsd_S -L)" '' 'but not to a program'
+like "$(on_terminal -S --files)" '^no calls' 'so does --files'
 check 'calls are made' live load "$T/x"
 json() { nfsd_S -S --json >"$T/json" && live judge "$T/x" <"$T/json"; }
 check '-S --json has each of them, by procedure, export and client' wait_for 5 json

@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 
 {
-	env -u MAKEFLAGS -u MFLAGS make -n asan tsan cover fuzz growth abuse ||
+	make -n asan tsan cover fuzz growth abuse ||
 	    echo '( make has failed'
 } 2>&1 | sh -n 2>&1 | none 'the shell understands the recipes of the long targets'
 

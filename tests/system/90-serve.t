@@ -43,7 +43,7 @@ printf '#!/bin/sh\n%s "$@" | sed "s/installed:libnfs-utils //"\n' \
 printf '#!/bin/sh\necho "apt-get was called: $*"\n' >"$T/bin/apt-get"
 chmod 755 "$T/bin"/*
 
-check 'make serve starts' serve demo env -u MAKEFLAGS PATH="$T/bin:$PATH" make -s -C "$top" O="$O" serve
+check 'make serve starts' serve demo env PATH="$T/bin:$PATH" make -s -C "$top" O="$O" serve
 is "$(head -n 1 "$T/demo.log")" \
     'etc/packages: make serve installs these Debian packages, which stay: libnfs-utils' \
     'it says first what it installs'

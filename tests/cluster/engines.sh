@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# shellcheck shell=bash disable=SC2154 # T, four, _glusterd...: lib.sh, heads.sh
+# shellcheck shell=bash disable=SC2154,SC2034 # T, four, dir...: lib.sh, heads.sh
 #
 # The engines that two heads are tried on. An engine is some functions; one that is
 # missing does nothing:

@@ -34,7 +34,7 @@ wait_for 10 grep -q interval "$T/intervals"
 n=$(live busy "$T/x" 2)
 shown() { wc -l <"$T/intervals"; }
 enough=$(($(shown) + 2)) # the interval of the last call has ended
-later() { [ "$(shown)" -ge $enough ]; }
+later() { [ "$(shown)" -ge "$enough" ]; }
 wait_for 20 later
 kill $view
 wait $view

@@ -268,7 +268,10 @@ clear_first(struct locks_table *t, struct holder *h, const struct wanted *w,
 	return true;
 }
 
-/* One call of the kernel for many ranges, if no owner has a lock between them. */
+/*
+ * One call of the kernel for many ranges, if no owner has a lock between them. The
+ * kernel may take long, and a client without locks would be freed meanwhile.
+ */
 bool
 holder_clear(struct locks_table *t, struct holder *h, uint64_t start,
     uint64_t end, struct range *spare[2])
@@ -276,9 +279,11 @@ holder_clear(struct locks_table *t, struct holder *h, uint64_t start,
 	const struct wanted w = { .start = start, .end = end };
 	struct wanted gone, next;
 	struct locks_file *f = h->file;
+	struct table_client *c = h->client;
 
 	if (!clear_first(t, h, &w, spare, &gone))
 		return false;
+	client_pin(t, c);
 	while (clear_first(t, h, &w, spare, &next)) {
 		if (next.start == gone.end + 1 ||
 		    is_free(f, gone.end + 1, next.start - 1)) {
@@ -290,6 +295,7 @@ holder_clear(struct locks_table *t, struct holder *h, uint64_t start,
 	}
 	holder_end(t, h);
 	unlock_kernel(t, f, &gone);
+	client_unpin(t, c);
 	return true;
 }
 

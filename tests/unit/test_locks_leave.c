@@ -15,11 +15,23 @@ static struct locks_table *t;
 static uint64_t now;
 static unsigned int saves, gone;
 static enum locks_stat answer; /* of the parent */
+static bool hangs; /* the kernel, while it unlocks */
 
+static void
+advance(uint64_t ms)
+{
+	now += ms;
+	table_set_now(t, now);
+	table_tick(t, false);
+}
+
+/* A filesystem that hangs does so without the mutex: another thread goes on. */
 static int
 on_set(void *arg UNUSED, const struct locks_file *f UNUSED,
-    enum kernel_lock kind UNUSED, uint64_t start UNUSED, uint64_t end UNUSED)
+    enum kernel_lock kind, uint64_t start UNUSED, uint64_t end UNUSED)
 {
+	if (hangs && kind == KERNEL_NONE)
+		advance(2 * TABLE_IDLE_MS);
 	return 0;
 }
 
@@ -58,14 +70,6 @@ fresh(void)
 	table_set_now(t, now);
 	saves = gone = 0;
 	answer = LOCKS_GRANTED;
-}
-
-static void
-advance(uint64_t ms)
-{
-	now += ms;
-	table_set_now(t, now);
-	table_tick(t, false);
 }
 
 static struct addr
@@ -183,12 +187,36 @@ comes(void)
 	    "grace is over, and no client is taken from the list");
 }
 
+/* Two of its ranges have another's between them: the kernel is called twice. */
+static void
+leaves_slowly(void)
+{
+	struct addr at = address(1);
+
+	fresh();
+	ok(lock(1, 100, 0, false) == LOCKS_GRANTED &&
+		lock(2, 100, 2, false) == LOCKS_GRANTED &&
+		lock(1, 100, 4, false) == LOCKS_GRANTED,
+	    "a client locks on both sides of another");
+	cmp_ok(table_drop(t, &at), "==", 1, "it is to be freed");
+	hangs = true;
+	table_tick(t, false);
+	hangs = false;
+	cmp_ok(gone, "==", 0, "it stays until the kernel has unlocked all");
+	ok(lock(3, 101, 0, false) == LOCKS_GRANTED &&
+		lock(3, 101, 4, false) == LOCKS_GRANTED,
+	    "then its ranges are free");
+	advance(2 * TABLE_IDLE_MS);
+	cmp_ok(gone, "==", 1, "and it is gone");
+}
+
 int
 main(void)
 {
 	plan(NO_PLAN);
 	two_addresses();
 	leaves();
+	leaves_slowly();
 	comes();
 	table_free(t);
 	done_testing();

@@ -161,5 +161,5 @@ rpc_starttls_end(struct rpc_conn *c)
 	if (c->tls.stage != RPC_HANDED && c->tls.stage != RPC_SECURE)
 		return;
 	if (tls->ended != NULL)
-		tls->ended(tls->arg, &c->origin.peer, c->tls.kernel);
+		tls->ended(tls->arg, &c->origin.peer);
 }

@@ -87,12 +87,12 @@ void rpc_streams_free(struct rpc_streams *);
  * on, and says later what came of it, by the number of the connection. It
  * returns false to close the connection at once. used is told of each
  * connection with TLS that sends calls, once in a second. ended is told of each
- * connection whose begin returned true, and if the kernel held its keys.
+ * connection whose begin returned true.
  */
 struct rpc_tls_hooks {
 	bool (*begin)(void *arg, const struct rpc_peer *, int fd);
 	void (*used)(void *arg, const struct rpc_peer *);
-	void (*ended)(void *arg, const struct rpc_peer *, bool kernel);
+	void (*ended)(void *arg, const struct rpc_peer *);
 	void *arg;
 };
 

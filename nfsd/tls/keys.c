@@ -12,10 +12,11 @@
 #include "base/util.h"
 #include "nfsd/tls/keys.h"
 
+/* Of the 2^24.5 records of a key of AES the last third is for what is under way. */
 static const struct tls_suite suites[] = {
-	{ 0x1301, "SHA256", EVP_aes_128_gcm, 16 },
-	{ 0x1302, "SHA384", EVP_aes_256_gcm, 32 },
-	{ 0x1303, "SHA256", EVP_chacha20_poly1305, 32 },
+	{ 0x1301, "SHA256", EVP_aes_128_gcm, 16, 1 << 24 },
+	{ 0x1302, "SHA384", EVP_aes_256_gcm, 32, 1 << 24 },
+	{ 0x1303, "SHA256", EVP_chacha20_poly1305, 32, UINT64_MAX },
 };
 
 const struct tls_suite *

@@ -28,6 +28,7 @@ struct tls_suite {
 	const char *digest;
 	const EVP_CIPHER *(*cipher)(void);
 	size_t key; /* bytes */
+	uint64_t lasts; /* records that one key may make (RFC 8446, 5.5) */
 };
 
 /* Takes a line of OpenSSL's key log. */

@@ -57,6 +57,7 @@ tls_records_init(struct tls_records *r, uint16_t suite,
 	r->suite = tls_suite_find(suite);
 	r->secret_len = s->len;
 	r->most = TLS_RECORD_PLAIN;
+	r->lasts = r->suite == NULL ? 0 : r->suite->lasts;
 	memcpy(r->in.secret, s->client, sizeof(r->in.secret));
 	memcpy(r->out.secret, s->server, sizeof(r->out.secret));
 	r->in.cipher = EVP_CIPHER_CTX_new();
@@ -132,8 +133,10 @@ get_handshake(struct tls_records *r, const uint8_t *content, size_t len)
 {
 	uint8_t request;
 
-	if (len != sizeof(update) + 1 ||
+	if (len >= sizeof(update) && content[0] == update[0] &&
 	    memcmp(content, update, sizeof(update)) != 0)
+		return bad(r, TLS_ALERT_DECODE_ERROR);
+	if (len != sizeof(update) + 1 || content[0] != update[0])
 		return bad(r, TLS_ALERT_UNEXPECTED_MESSAGE);
 	request = content[sizeof(update)];
 	if (request > UPDATE_REQUESTED)
@@ -208,6 +211,12 @@ tls_record_put(struct tls_records *r, enum tls_type type,
 		at + len + 1) != 1)
 		return 0;
 	return TLS_RECORD_HEAD + body;
+}
+
+bool
+tls_records_worn(const struct tls_records *r)
+{
+	return r->out.number >= r->lasts;
 }
 
 size_t

@@ -31,6 +31,7 @@ enum tls_alert {
 	TLS_ALERT_BAD_RECORD_MAC = 20,
 	TLS_ALERT_RECORD_OVERFLOW = 22,
 	TLS_ALERT_ILLEGAL_PARAMETER = 47,
+	TLS_ALERT_DECODE_ERROR = 50,
 	TLS_ALERT_INTERNAL_ERROR = 80,
 	TLS_ALERT_USER_CANCELED = 90
 };
@@ -58,6 +59,7 @@ struct tls_records {
 	size_t secret_len;
 	struct tls_direction in, out;
 	size_t most; /* bytes of content that the client takes */
+	uint64_t lasts; /* records that the server's key may make */
 	enum tls_alert alert; /* after TLS_GOT_BAD */
 };
 
@@ -82,6 +84,8 @@ enum tls_got tls_record_get(struct tls_records *, const uint8_t *in, size_t len,
  */
 size_t tls_record_put(struct tls_records *r, enum tls_type,
     const uint8_t *content, size_t len, uint8_t *out);
+/* Has the server's key made as many records as it should? */
+bool tls_records_worn(const struct tls_records *);
 /* Says that the server's next records have a new key. */
 size_t tls_record_put_update(struct tls_records *, uint8_t *out);
 size_t tls_record_put_alert(struct tls_records *, enum tls_alert, uint8_t *out);

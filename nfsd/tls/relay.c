@@ -22,7 +22,7 @@
 #define SHAKE_MAX     (128 * 1024) /* bytes of a handshake */
 #define IDLE_MAX      64 /* records without data in a run; a KeyUpdate costs 10 us */
 #define SHORT	      4096 /* bytes moved at once when much is kept */
-#define CLOSE_SECONDS 10 /* for a client to read the last bytes */
+#define CLOSE_SECONDS 30 /* for a client to read the last bytes: 650 KiB at most */
 
 static void
 bytes_clear(struct tls_session *s, struct tls_bytes *b)
@@ -169,6 +169,14 @@ wire_add(struct tls_session *s, size_t n)
 	return n > 0;
 }
 
+/* The last record. Without it the session ends all the same. */
+static void
+wire_alert(struct tls_session *s, enum tls_alert alert)
+{
+	(void)wire_add(s,
+	    tls_record_put_alert(&s->records, alert, wire_end(s)));
+}
+
 /*
  * Decrypts the records that have arrived whole, and keeps the rest. Sets the
  * bytes for the worker. Returns false if the session must end after them.
@@ -192,15 +200,16 @@ decrypt(struct tls_session *s, size_t have, size_t *len)
 			return true;
 		}
 		if (what == TLS_GOT_BAD) {
-			(void)wire_add(s,
-			    tls_record_put_alert(&s->records, s->records.alert,
-				wire_end(s)));
+			wire_alert(s, s->records.alert);
 			return false;
 		}
-		if (++idle > IDLE_MAX ||
-		    (what == TLS_GOT_UPDATE_ASKED &&
-			!wire_add(s,
-			    tls_record_put_update(&s->records, wire_end(s)))))
+		if (++idle > IDLE_MAX) {
+			wire_alert(s, TLS_ALERT_UNEXPECTED_MESSAGE);
+			return false;
+		}
+		if (what == TLS_GOT_UPDATE_ASKED &&
+		    !wire_add(s,
+			tls_record_put_update(&s->records, wire_end(s))))
 			return false;
 	}
 	return at == have || bytes_add(s, &s->part, server->in + at, have - at);
@@ -248,12 +257,34 @@ pass_half_close(struct tls_session *s)
 		(void)shutdown(s->pair, SHUT_WR);
 }
 
-/* Encrypts what the worker has written, and sends it. Sets s->out. */
+/* Encrypts bytes for the client. Returns false if that cannot be. */
+static bool
+encrypt(struct tls_session *s, const uint8_t *data, size_t n)
+{
+	size_t at, len;
+
+	for (at = 0; at < n; at += len) {
+		len = n - at;
+		if (len > s->records.most)
+			len = s->records.most;
+		if (!wire_add(s,
+			tls_record_put(&s->records, TLS_TYPE_DATA, data + at,
+			    len, wire_end(s))))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Encrypts what the worker has written, and sends it. Sets s->out. With a key that
+ * is worn the session ends, as if the client had closed: clients with kernel TLS
+ * take no new key, but all connect again.
+ */
 static bool
 run_out(struct tls_session *s)
 {
 	struct tls_server *server = s->server;
-	size_t at, len, room = server->kept < TLS_KEPT_MAX ? TLS_PLAIN : SHORT;
+	size_t room = server->kept < TLS_KEPT_MAX ? TLS_PLAIN : SHORT;
 	ssize_t n;
 
 	s->out = false;
@@ -262,25 +293,18 @@ run_out(struct tls_session *s)
 	if (s->wire.buf != NULL)
 		return true;
 	n = recv(s->pair, server->plain, room, MSG_DONTWAIT);
-	if (n == -1)
+	if (n == -1 && errno != ECONNRESET)
 		return errno == EAGAIN || errno == EINTR;
-	if (n == 0) {
+	if (n <= 0) { /* reset: it had not read all */
 		s->state = TLS_CLOSING;
-		return wire_add(s,
-			   tls_record_put_alert(&s->records,
-			       TLS_ALERT_CLOSE_NOTIFY, wire_end(s))) &&
-		    tls_relay_flush(s);
+		wire_alert(s, TLS_ALERT_CLOSE_NOTIFY);
+		return tls_relay_flush(s);
 	}
 	s->out = (size_t)n == room;
-	for (at = 0; at < (size_t)n; at += len) {
-		len = (size_t)n - at;
-		if (len > s->records.most)
-			len = s->records.most;
-		if (!wire_add(s,
-			tls_record_put(&s->records, TLS_TYPE_DATA,
-			    server->plain + at, len, wire_end(s))))
-			return false;
-	}
+	if (!encrypt(s, server->plain, (size_t)n))
+		return false;
+	if (tls_records_worn(&s->records))
+		s->half_closed = true;
 	return tls_relay_flush(s);
 }
 
@@ -294,22 +318,36 @@ want(struct event *ev, bool yes)
 	return (yes ? event_add(ev, NULL) : event_del(ev)) == 0;
 }
 
+/* The client must read now, before the end if there is one. */
+static bool
+want_reader(struct tls_session *s)
+{
+	const struct timeval patience = { .tv_sec = CLOSE_SECONDS };
+
+	if (s->close_by == 0 || s->wire.buf == NULL)
+		return want(&s->net_out, s->wire.buf != NULL);
+	return clock_coarse_ms() <= s->close_by &&
+	    event_add(&s->net_out, &patience) == 0;
+}
+
+static void
+set_end(struct tls_session *s)
+{
+	if (s->close_by == 0)
+		s->close_by = clock_coarse_ms() + CLOSE_SECONDS * 1000;
+}
+
 /* Only the last bytes for the client are left. Returns false if none are. */
 static bool
 run_closing(struct tls_session *s)
 {
-	const struct timeval patience = { .tv_sec = CLOSE_SECONDS };
-	uint64_t now = clock_coarse_ms();
-
-	if (s->close_by == 0)
-		s->close_by = now + CLOSE_SECONDS * 1000;
-	if (now > s->close_by || !bytes_send(s, &s->wire, s->net) ||
-	    s->wire.buf == NULL)
+	set_end(s);
+	if (!bytes_send(s, &s->wire, s->net) || s->wire.buf == NULL)
 		return false;
 	(void)event_del(&s->net_in);
 	(void)event_del(&s->pair_in);
 	(void)event_del(&s->pair_out);
-	return event_add(&s->net_out, &patience) == 0;
+	return want_reader(s);
 }
 
 bool
@@ -328,8 +366,14 @@ tls_relay_run(struct tls_session *s)
 	/* What is left is in a socket, whose event comes after those of others. */
 	return want(&s->net_in, s->plain.buf == NULL && !s->half_closed) &&
 	    want(&s->pair_out, s->plain.buf != NULL) &&
-	    want(&s->pair_in, s->wire.buf == NULL) &&
-	    want(&s->net_out, s->wire.buf != NULL);
+	    want(&s->pair_in, s->wire.buf == NULL) && want_reader(s);
+}
+
+bool
+tls_relay_end(struct tls_session *s)
+{
+	set_end(s);
+	return tls_relay_run(s);
 }
 
 void

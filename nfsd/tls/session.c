@@ -369,8 +369,8 @@ on_ended(void *arg, struct ipc_message *m)
 
 	memcpy(&in, m->data, sizeof(in));
 	s = session_find(arg, in.id);
-	/* A relayed one ends when its socket pair does, after its last bytes. */
-	if (s != NULL && (s->state == TLS_SHAKING || s->state == TLS_IN_KERNEL))
+	/* A relayed one has time for its last bytes. */
+	if (s != NULL && (s->pair == -1 || !tls_relay_end(s)))
 		session_free(s);
 }
 

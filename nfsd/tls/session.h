@@ -57,7 +57,7 @@ struct tls_session {
 	struct tls_bytes wire; /* for the client, encrypted */
 	struct tls_bytes plain; /* for the worker */
 	size_t shaken; /* bytes of the handshake that were read */
-	uint64_t close_by; /* ms: TLS_CLOSING ends; 0: not begun */
+	uint64_t close_by; /* ms: the client must have read all; 0: no end */
 	bool half_closed; /* the client has sent close_notify */
 	X509 *cert; /* of the client; NULL: none */
 	STACK_OF(X509) * chain;
@@ -102,6 +102,11 @@ bool tls_relay_flush(struct tls_session *);
  * of the session. Returns false if it must end.
  */
 bool tls_relay_run(struct tls_session *);
+/*
+ * The worker has closed: the client gets what it wrote, if it reads that in some
+ * seconds. Returns false if the session must end now.
+ */
+bool tls_relay_end(struct tls_session *);
 /* Frees what the session keeps. */
 void tls_relay_clear(struct tls_session *);
 

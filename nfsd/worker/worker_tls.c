@@ -171,14 +171,14 @@ tls_begin(void *arg, const struct rpc_peer *peer, int fd)
 }
 
 static void
-tls_ended(void *arg, const struct rpc_peer *peer, bool kernel)
+tls_ended(void *arg, const struct rpc_peer *peer)
 {
 	struct worker_tls *t = arg;
 
 	if (peer->identity != NULL)
 		t->sessions--;
-	if (forget(t, peer->id) || kernel)
-		send_ended(t, peer->id);
+	(void)forget(t, peer->id);
+	send_ended(t, peer->id);
 }
 
 /* A connection with TLS is in use. */

@@ -102,7 +102,7 @@ begin(uint8_t fragment)
 		BAIL_OUT("no session");
 }
 
-static const struct tls_session *
+static struct tls_session *
 session(void)
 {
 	return LIST_FIRST(&w.server->all);
@@ -174,18 +174,36 @@ test_share(void)
 	finish();
 }
 
-/* Its records were made with the old key, and the answer is behind them. */
-static void
-test_update_behind_replies(void)
+/* More than the client has room for. Returns the bytes. */
+static size_t
+worker_fills(void)
 {
 	size_t sum = 0, n;
 
-	begin(TLSEXT_max_fragment_length_DISABLED);
 	do {
 		n = worker_writes(sum, sizeof(data) / 2 - sum);
 		sum += n;
 		run();
 	} while (n > 0);
+	return sum;
+}
+
+static bool
+server_said_goodbye(void)
+{
+	int n = SSL_read(client, got, sizeof(got));
+
+	return n <= 0 && SSL_get_error(client, n) == SSL_ERROR_ZERO_RETURN;
+}
+
+/* Its records were made with the old key, and the answer is behind them. */
+static void
+test_update_behind_replies(void)
+{
+	size_t sum;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	sum = worker_fills();
 	ok(session()->wire.buf != NULL, "replies wait for the client");
 	(void)SSL_key_update(client, SSL_KEY_UPDATE_REQUESTED);
 	(void)SSL_write(client, "call", 4);
@@ -219,6 +237,90 @@ survives(int updates)
 	lives = lives && read_all() == 100;
 	finish();
 	return lives;
+}
+
+static void
+test_flood(void)
+{
+	int i;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	for (i = 0; i <= IDLE; i++)
+		if (SSL_key_update(client, SSL_KEY_UPDATE_NOT_REQUESTED) != 1 ||
+		    SSL_do_handshake(client) != 1)
+			BAIL_OUT("no KeyUpdate");
+	(void)push();
+	run();
+	pull();
+	ERR_clear_error();
+	ok(session() == NULL && SSL_read(client, got, sizeof(got)) <= 0 &&
+		ERR_GET_REASON(ERR_peek_error()) ==
+		    SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE,
+	    "and the client is told why");
+	finish();
+}
+
+/* The worker closes while the client reads nothing. */
+static void
+test_unread(void)
+{
+	const struct tls_connection ended = { .id = 1 };
+	size_t sum;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	sum = worker_fills();
+	ok(event_pending(&session()->net_out, EV_TIMEOUT, NULL) == 0,
+	    "a client may be slow");
+	close(pair);
+	worker_says(&w, TLS_ENDED, &ended, sizeof(ended), NULL, 0);
+	ok(event_pending(&session()->net_out, EV_TIMEOUT, NULL) != 0,
+	    "but not for ever, once the worker has closed");
+	ok(read_all() == sum && server_said_goodbye() && session() == NULL,
+	    "until then it gets all that was written");
+	pair = -1;
+	finish();
+}
+
+/* A worker that hangs up leaves what the client has sent behind. */
+static void
+test_unread_calls(void)
+{
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	(void)SSL_write(client, "call", 4);
+	(void)push();
+	run();
+	(void)worker_writes(0, 100);
+	close(pair);
+	pair = -1;
+	ok(read_all() == 100 && server_said_goodbye(),
+	    "a worker that has not read all closes in good order too");
+	finish();
+}
+
+/* A key that has made enough records (RFC 8446, 5.5). */
+static void
+test_worn_key(void)
+{
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	session()->records.lasts = 3;
+	(void)worker_writes(0, 2 * TLS_RECORD_PLAIN);
+	ok(read_all() == 2 * TLS_RECORD_PLAIN && !session()->half_closed,
+	    "a key is used");
+	(void)SSL_write(client, "call", 4);
+	(void)push();
+	run();
+	memmove(data, data + 1, sizeof(data) - 1);
+	(void)worker_writes(0, 100);
+	ok(read_all() == 100 && worker_reads("call", 4) &&
+		recv(pair, got, 1, MSG_DONTWAIT) == 0,
+	    "when it has made enough records, no more calls come");
+	memmove(data, data + 1, sizeof(data) - 1);
+	(void)worker_writes(0, 50);
+	close(pair);
+	pair = -1;
+	ok(read_all() == 50 && server_said_goodbye(),
+	    "those that came are answered, then the session ends");
+	finish();
 }
 
 static void
@@ -290,6 +392,10 @@ main(void)
 	test_update_behind_replies();
 	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);
 	ok(!survives(IDLE + 1), "one more ends the session");
+	test_flood();
+	test_unread();
+	test_unread_calls();
+	test_worn_key();
 	test_short_records();
 	test_short_in_kernel();
 	test_altered();

@@ -354,6 +354,8 @@ is_enough(struct rpc_conn *c, unsigned int records, uint64_t end_ns,
 	if (s->out_len >= RPC_CONN_FLUSH) {
 		*bytes += s->out_len;
 		conn_flush(c);
+		/* Sending is no part of the next call. */
+		rpc_server_begin(c->tcp->server, clock_ns());
 	}
 	/* Serve at least one: a complete record may be waiting. */
 	return records >= CONN_RECORDS || *bytes >= CONN_BYTES ||

@@ -484,8 +484,10 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.queue = 0;
 	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);
 	w->begun = false;
-	if (is_repeated(s, w, outlen, &verdict))
+	if (is_repeated(s, w, outlen, &verdict)) {
+		(void)ended_at(s);
 		return verdict;
+	}
 	if (attempt(s, w)) {
 		keep_reply(w);
 		finish(s, w);

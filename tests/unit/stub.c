@@ -43,6 +43,8 @@ struct call_res {
 };
 
 unsigned int stub_begun, stub_ended, stub_executed;
+_Atomic unsigned int stub_joined;
+static uint64_t stub_last_ns;
 enum rpc_auth_stat stub_auth;
 enum rpc_auth_stat stub_deny;
 
@@ -260,16 +262,19 @@ static enum rpc_auth_stat
 begin(void *arg UNUSED, struct call_ctx *ctx, struct rpc_call *call)
 {
 	ctx->call = call;
-	if (call->thread == 0)
+	if (call->thread == 0) {
 		stub_begun++;
+		stub_joined += call->started_ns == stub_last_ns;
+	}
 	return stub_auth;
 }
 
 static void
 end(void *arg UNUSED, struct call_ctx *ctx UNUSED,
-    const struct rpc_call *call UNUSED, const struct call_res *res UNUSED)
+    const struct rpc_call *call, const struct call_res *res UNUSED)
 {
 	stub_ended++;
+	stub_last_ns = call->ended_ns;
 }
 
 const struct rpc_hooks stub_hooks = { .ctx_size = sizeof(struct call_ctx),

@@ -46,6 +46,8 @@ extern const struct rpc_hooks stub_hooks;
 
 /* How often each hook and operation ran. */
 extern unsigned int stub_begun, stub_ended, stub_executed;
+/* How often a call began when the one before it ended. */
+extern _Atomic unsigned int stub_joined;
 /* The result of the begin hook. */
 extern enum rpc_auth_stat stub_auth;
 /* How COUNT denies a call. */

@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "pool/pool.h"
@@ -131,6 +132,8 @@ test_batch(void)
 static void
 test_cached(struct reply_cache *cache)
 {
+	uint64_t began;
+
 	rpc_server_set_cache(server, cache);
 	stub_executed = 0;
 	(void)serve(7, STUB_COUNT, 5, sizeof(out));
@@ -141,6 +144,13 @@ test_cached(struct reply_cache *cache)
 	    "the repeat is not executed");
 	cmp_ok(serve(7, STUB_COUNT, 5, 25), "==", RPC_DROP,
 	    "a cached reply that does not fit is not sent");
+	began = clock_ns();
+	rpc_server_begin(server, began);
+	(void)serve(7, STUB_COUNT, 5, sizeof(out));
+	(void)serve(7, STUB_COUNT, 5, sizeof(out));
+	ok(rpc_server_last_ns(server) > began,
+	    "repeats use up the time of a batch as well");
+	(void)rpc_server_end(server);
 	(void)serve(8, STUB_COUNT, 5, sizeof(out));
 	ok(word(out, 6) == 2, "another call is executed");
 	(void)serve(8, STUB_NULL, 0, sizeof(out));

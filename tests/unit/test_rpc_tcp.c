@@ -200,6 +200,33 @@ test_large(const struct stub_server *s)
 	close(fd);
 }
 
+/* Two calls in one batch, with replies of so many bytes. */
+static unsigned int
+joined(const struct stub_server *s, uint32_t bytes)
+{
+	static uint8_t both[512], reply[300100];
+	size_t len = framed(31, STUB_BYTES, bytes);
+	int fd = stub_tcp(s), i;
+
+	memcpy(both, buf, len);
+	(void)framed(32, STUB_BYTES, bytes);
+	memcpy(both + len, buf, len);
+	stub_joined = 0;
+	(void)send(fd, both, 2 * len, 0);
+	for (i = 0; i < 2; i++)
+		(void)recv(fd, reply, 4 + 24 + 4 + bytes, MSG_WAITALL);
+	close(fd);
+	return stub_joined;
+}
+
+static void
+test_batch(const struct stub_server *s)
+{
+	cmp_ok(joined(s, 100), "==", 1,
+	    "a call of a batch begins when the one before it has ended");
+	cmp_ok(joined(s, 300000), "==", 0, "or has been sent");
+}
+
 /* Random bytes, and calls with one wrong byte. */
 static void
 test_noise(const struct stub_server *s)
@@ -399,6 +426,7 @@ main(void)
 	test_burst(&s);
 	test_ends(&s);
 	test_large(&s);
+	test_batch(&s);
 	test_noise(&s);
 	test_fairness(&s);
 	stub_stop(&s);

@@ -115,6 +115,8 @@ status(const struct asked *a, int error)
 	char text[ADDR_STRLEN];
 
 	switch (error) {
+	case EAGAIN: /* the export is not there: a client asks again */
+		return LOCKS_GRACE;
 	case ESTALE:
 	case ENOENT:
 	case BROKER_FORGED:
@@ -242,6 +244,7 @@ open_anew(struct asked *a, const struct broker_open *q, uint64_t right,
 	o->dev = st.st_dev;
 	o->ino = st.st_ino;
 	o->export_id = a->judged.export->id;
+	o->root = a->judged.export->dev;
 	o->slow = !a->judged.export->local_metadata;
 	o->ambiguous = a->judged.export->ino_ambiguous;
 	server_lock(s);
@@ -352,6 +355,19 @@ is_admitted(struct asked *a, uint32_t type)
 		   NULL) != NULL;
 }
 
+bool
+server_is_gone(void *arg, const struct table_opened *o)
+{
+	struct locks_server *s = arg;
+	struct served_exports *x = active_use(&s->judge.active);
+	const struct served_export *e =
+	    x == NULL ? NULL : served_listed(x, (uint16_t)o->export_id);
+	bool gone = e == NULL || e->root == -1 || e->dev != o->root;
+
+	active_done(x);
+	return gone;
+}
+
 /* No client gets a lock before the parent named those that may reclaim. */
 static enum locks_stat
 ask_table(struct asked *a, uint32_t type, struct table_opened *o)
@@ -362,6 +378,9 @@ ask_table(struct asked *a, uint32_t type, struct table_opened *o)
 	if (!judged)
 		a->answer.admitted = table_knows(s->table, &a->peer.from);
 	if (judged && !s->begun)
+		return LOCKS_GRACE;
+	/* It was opened, and then unmounted. */
+	if (o->fd != -1 && server_is_gone(s, o))
 		return LOCKS_GRACE;
 	if (a->q.ask->brief && !table_is_ready(s->table, &a->q, judged))
 		return LOCKS_LATER;

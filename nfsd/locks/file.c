@@ -3,7 +3,8 @@
  * The files of the table. A file is found by each of its handles, and by device
  * and inode number, which cannot be used again while its descriptor is open.
  * Where the inode number does not identify a file, the handle does; two handles
- * of one file then meet in the kernel.
+ * of one file then meet in the kernel. So it is with a parked file, which has no
+ * descriptor.
  * Runs in: nfsd locks, tests, fuzzers.
  */
 #include <stdlib.h>
@@ -55,10 +56,18 @@ find_opened(struct locks_table *t, const struct table_opened *o)
 	struct locks_file *f = *bucket(t, o);
 
 	while (f != NULL &&
-	    (o->ambiguous || f->opened.ambiguous || f->opened.dev != o->dev ||
-		f->opened.ino != o->ino))
+	    (f->parked || o->ambiguous || f->opened.ambiguous ||
+		f->opened.dev != o->dev || f->opened.ino != o->ino))
 		f = f->next;
 	return f;
+}
+
+/* A parked file may come back under another device number. */
+static bool
+is_same(const struct locks_file *f, const struct table_opened *o)
+{
+	return f->parked ||
+	    (f->opened.dev == o->dev && f->opened.ino == o->ino);
 }
 
 struct locks_file *
@@ -69,13 +78,39 @@ file_known(struct locks_table *t, const struct fh *fh,
 
 	if (f == NULL)
 		return find_opened(t, o);
-	return f->opened.dev == o->dev && f->opened.ino == o->ino ? f : NULL;
+	return is_same(f, o) ? f : NULL;
+}
+
+static void
+insert(struct locks_table *t, struct locks_file *f)
+{
+	struct locks_file **at = bucket(t, &f->opened);
+
+	f->next = *at;
+	*at = f;
+}
+
+static void
+take_out(struct locks_table *t, struct locks_file *f)
+{
+	struct locks_file **at = bucket(t, &f->opened);
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+}
+
+static void
+close_file(struct locks_table *t, struct locks_file *f)
+{
+	if (!f->parked && t->hooks.close != NULL)
+		t->hooks.close(t->hooks.arg, f->opened.fd);
 }
 
 static struct locks_file *
 make(struct locks_table *t, struct table_host *host, struct table_opened *o)
 {
-	struct locks_file *f, **at = bucket(t, o);
+	struct locks_file *f;
 
 	if (t->nfiles >= t->files_max || host->files >= t->files_max / 2)
 		return table_limit(t, &host->addr, "locked files");
@@ -89,8 +124,7 @@ make(struct locks_table *t, struct table_host *host, struct table_opened *o)
 	t->nfiles++;
 	TAILQ_INIT(&f->waiters);
 	TAILQ_INIT(&f->shares);
-	f->next = *at;
-	*at = f;
+	insert(t, f);
 	return f;
 }
 
@@ -117,16 +151,11 @@ drop_handles(struct locks_table *t, struct locks_file *f)
 static void
 end(struct locks_table *t, struct locks_file *f)
 {
-	struct locks_file **at = bucket(t, &f->opened);
-
-	while (*at != f)
-		at = &(*at)->next;
-	*at = f->next;
+	take_out(t, f);
 	drop_handles(t, f);
 	f->host->files--;
 	t->nfiles--;
-	if (t->hooks.close != NULL)
-		t->hooks.close(t->hooks.arg, f->opened.fd);
+	close_file(t, f);
 	free(f);
 }
 
@@ -162,7 +191,7 @@ file_take(struct locks_table *t, const struct table_ask *q,
 	struct fh fh = normal(&q->ask->fh);
 	struct locks_file *f = file_find(t, &fh);
 
-	if (f != NULL && (f->opened.dev != o->dev || f->opened.ino != o->ino))
+	if (f != NULL && !is_same(f, o))
 		return table_limit(t, &host->addr, "files by one handle");
 	if (f == NULL)
 		f = find_opened(t, o);
@@ -177,10 +206,39 @@ file_take(struct locks_table *t, const struct table_ask *q,
 	return NULL;
 }
 
+static void
+park(struct locks_table *t, struct locks_file *f)
+{
+	close_file(t, f);
+	f->parking = false;
+	f->parked = true;
+	f->opened.fd = -1;
+}
+
+void
+table_park(struct locks_table *t,
+    bool (*is_gone)(void *arg, const struct table_opened *), void *arg)
+{
+	struct locks_file *f;
+	size_t i;
+
+	for (i = 0; i < FILE_BUCKETS; i++)
+		for (f = t->files[i]; f != NULL; f = f->next) {
+			if (f->parked || !is_gone(arg, &f->opened))
+				continue;
+			if (f->busy) /* a thread may use the descriptor */
+				f->parking = true;
+			else
+				park(t, f);
+		}
+}
+
 void
 file_leave(struct locks_table *t, struct locks_file *f)
 {
 	f->busy = false;
+	if (f->parking)
+		park(t, f);
 	if (f->pins > 0)
 		t->hooks.wake(t->hooks.arg);
 	else if (is_empty(f))
@@ -205,6 +263,15 @@ table_unpin(struct locks_table *t, struct locks_file *f)
 	f->pins--;
 	if (!f->busy && is_empty(f))
 		end(t, f);
+}
+
+int
+file_set(struct locks_table *t, const struct locks_file *f,
+    enum kernel_lock kind, uint64_t start, uint64_t end)
+{
+	if (f->parked)
+		return 0;
+	return t->hooks.set(t->hooks.arg, f, kind, start, end);
 }
 
 /* State of file_sync(): what the kernel must have from `at` on. */
@@ -234,8 +301,7 @@ advance(struct sync *s, uint64_t until)
 			to = s->read_until < to ? s->read_until : to;
 		}
 		if (s->all || kind == KERNEL_NONE)
-			(void)s->t->hooks.set(s->t->hooks.arg, s->f, kind,
-			    s->at, to - 1);
+			(void)file_set(s->t, s->f, kind, s->at, to - 1);
 		s->at = to;
 	}
 }
@@ -292,12 +358,29 @@ file_conflict(const struct locks_file *f, const struct wanted *w)
 	return s.found;
 }
 
+/* The kernel gets the locks that the table kept. */
+static void
+unpark(struct locks_table *t, struct locks_file *f, struct table_opened *o)
+{
+	bool slow = f->opened.slow; /* waiters are in lists by it */
+
+	take_out(t, f);
+	f->opened = *o;
+	f->opened.slow = slow;
+	f->parked = false;
+	insert(t, f);
+	o->fd = -1;
+	file_sync(t, f, 0, RANGE_LAST, true);
+}
+
 /* There are only shared locks yet, which both descriptors can have at once. */
 void
 file_better(struct locks_table *t, struct locks_file *f, struct table_opened *o)
 {
 	int old = f->opened.fd;
 
+	if (f->parked && o->fd != -1)
+		unpark(t, f, o);
 	if (f->opened.writable || !o->writable || o->fd == -1)
 		return;
 	f->opened.fd = o->fd;

@@ -244,8 +244,7 @@ unlock_kernel(struct locks_table *t, struct locks_file *f,
     const struct wanted *gone)
 {
 	if (is_free(f, gone->start, gone->end))
-		(void)t->hooks.set(t->hooks.arg, f, KERNEL_NONE, gone->start,
-		    gone->end);
+		(void)file_set(t, f, KERNEL_NONE, gone->start, gone->end);
 	else
 		file_sync(t, f, gone->start, gone->end, gone->exclusive);
 }

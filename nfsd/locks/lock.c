@@ -49,8 +49,7 @@ take(struct locks_table *t, struct locks_file *f, const struct wanted *w,
 		ranges_drop(spare);
 		return LOCKS_NOLOCKS;
 	}
-	if (t->hooks.set(t->hooks.arg, f,
-		w->exclusive ? KERNEL_WRITE : KERNEL_READ, w->start,
+	if (file_set(t, f, w->exclusive ? KERNEL_WRITE : KERNEL_READ, w->start,
 		w->end) == -1) {
 		ranges_drop(spare);
 		holder_end(t, h);
@@ -116,7 +115,8 @@ table_lock(struct locks_table *t, const struct table_ask *q,
 	if (stat == LOCKS_GRANTED) {
 		file_enter(t, f);
 		file_better(t, f, o);
-		stat = lock_file(t, f, &w, q);
+		/* Parked since it was found: the client asks again. */
+		stat = f->parked ? LOCKS_GRACE : lock_file(t, f, &w, q);
 		file_leave(t, f);
 	}
 	client_unpin(t, w.client);
@@ -216,11 +216,13 @@ table_test(struct locks_table *t, const struct table_ask *q,
 	w.client = client_find(t, &q->ask->client, q->name);
 	if (w.client != NULL)
 		client_pin(t, w.client);
-	if (f != NULL)
+	if (f != NULL) {
 		file_enter(t, f);
-	stat = test_file(t, f != NULL ? f : &probe, &w, a, owner);
-	if (f != NULL)
+		file_better(t, f, o);
+		stat = f->parked ? LOCKS_GRACE : test_file(t, f, &w, a, owner);
 		file_leave(t, f);
+	} else
+		stat = test_file(t, &probe, &w, a, owner);
 	if (w.client != NULL)
 		client_unpin(t, w.client);
 	return stat;

@@ -69,8 +69,8 @@ struct locks_file *file_known(struct locks_table *, const struct fh *,
 struct locks_file *file_take(struct locks_table *, const struct table_ask *,
     struct table_host *, struct table_opened *);
 /*
- * The file was opened again, by a descriptor that can write: takes it in place
- * of one that cannot.
+ * The file was opened again: takes the descriptor if it was parked, or if this
+ * one can write and the old one cannot.
  */
 void file_better(struct locks_table *, struct locks_file *,
     struct table_opened *);
@@ -80,6 +80,9 @@ void file_leave(struct locks_table *, struct locks_file *);
  * is unlocked; all: what owners have is locked as well. */
 void file_sync(struct locks_table *, struct locks_file *, uint64_t start,
     uint64_t end, bool all);
+/* The hook "set". The kernel has no lock of a parked file: then it returns 0. */
+int file_set(struct locks_table *, const struct locks_file *, enum kernel_lock,
+    uint64_t start, uint64_t end);
 /* Returns a range that another owner has in the way, or NULL. */
 const struct range *file_conflict(const struct locks_file *,
     const struct wanted *);

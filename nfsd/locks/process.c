@@ -229,6 +229,9 @@ serve_list(void *arg, const struct role_list *list)
 	if (x == NULL)
 		fatal("exports");
 	judge_set_exports(&r->server.judge, x);
+	server_lock(&r->server);
+	table_park(r->server.table, server_is_gone, &r->server);
+	server_unlock_brief(&r->server);
 }
 
 /* Channels to the broker: the first ones, or those to a new broker. */

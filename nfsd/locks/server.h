@@ -104,6 +104,12 @@ void right_add(struct locks_server *, uint64_t key,
     const struct timespec *ctime, const struct timespec *before);
 
 /*
+ * Is the filesystem of a file unmounted, or not exported any more? For
+ * table_park(), with the server as arg.
+ */
+bool server_is_gone(void *arg, const struct table_opened *);
+
+/*
  * Answers one question of nlm. out has room for LOCKS_ANSWER_MAX.
  * Returns NULL, or how nlm broke the rules.
  */

@@ -26,6 +26,12 @@
 #define WAITER_BUCKETS 16384
 #define TABLE_TIMED    256 /* waiters served in one turn */
 
+#define TABLE_IDLE_MS	  5000 /* a client without locks is kept so long */
+#define TABLE_ANSWER_MS	  30000 /* for the answer to a call-back */
+#define TABLE_POLL_MS	  50 /* foreign locks; twice as long each time, */
+#define TABLE_POLL_MAX_MS 1000 /* up to this */
+#define TABLE_QUIET_MS	  12000 /* ends grace early; Linux repeats after 10 s */
+
 /* All clients of one address, or of one IPv6 network: addr_client(). */
 struct table_host {
 	struct table_host *next;
@@ -136,6 +142,8 @@ struct locks_file {
 	uint32_t pins; /* calls that wait for it or need it */
 	bool busy;
 	bool doomed; /* something in it is */
+	bool parked; /* no descriptor: its locks are in the table alone */
+	bool parking; /* it is to be parked when it is not busy */
 };
 
 /* A client of the list, while grace lasts. */

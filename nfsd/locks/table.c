@@ -44,7 +44,7 @@ free_file(struct locks_file *f, struct table_hooks *hooks)
 		f->handles = h->other;
 		free(h);
 	}
-	if (hooks->close != NULL)
+	if (!f->parked && hooks->close != NULL)
 		hooks->close(hooks->arg, f->opened.fd);
 	free(f);
 }

@@ -30,12 +30,6 @@
 #define TABLE_CLIENTS	     8192
 #define TABLE_HOST_CLIENTS   1024
 
-#define TABLE_IDLE_MS	  5000 /* a client without locks is kept so long */
-#define TABLE_ANSWER_MS	  30000 /* for the answer to a call-back */
-#define TABLE_POLL_MS	  50 /* foreign locks; twice as long each time, */
-#define TABLE_POLL_MAX_MS 1000 /* up to this */
-#define TABLE_QUIET_MS	  12000 /* ends grace early; Linux repeats after 10 s */
-
 struct locks_file;
 struct locks_table;
 struct table_client;
@@ -81,6 +75,7 @@ struct table_opened {
 	ino_t ino;
 	uint32_t export_id;
 	bool writable; /* fd can lock exclusively */
+	dev_t root; /* device of the root of that export */
 	bool slow; /* system calls on it may wait */
 	bool ambiguous; /* the inode number does not identify the file */
 };
@@ -98,6 +93,12 @@ bool table_is_ready(struct locks_table *, const struct table_ask *, bool file);
 struct locks_file *table_pin(struct locks_table *, const struct fh *,
     struct table_opened *o);
 void table_unpin(struct locks_table *, struct locks_file *);
+/*
+ * Parks the files that are gone: their filesystem is unmounted, or not exported
+ * any more. Their descriptors are closed. What clients have of them stays.
+ */
+void table_park(struct locks_table *,
+    bool (*is_gone)(void *arg, const struct table_opened *), void *arg);
 /* lock.c. */
 enum locks_stat table_lock(struct locks_table *, const struct table_ask *,
     struct table_opened *);

@@ -282,8 +282,8 @@ static void
 add_before(struct addition *a, uint64_t until)
 {
 	if (a->at < until && a->result == 0)
-		a->result = a->t->hooks.set(a->t->hooks.arg, a->w->file,
-		    KERNEL_READ, a->at, until - 1);
+		a->result =
+		    file_set(a->t, a->w->file, KERNEL_READ, a->at, until - 1);
 }
 
 static bool
@@ -307,8 +307,7 @@ add_to_kernel(struct locks_table *t, struct waiter *w)
 	struct addition a = { .t = t, .w = w, .at = w->start };
 
 	if (w->exclusive)
-		return t->hooks.set(t->hooks.arg, w->file, KERNEL_WRITE,
-		    w->start, w->end);
+		return file_set(t, w->file, KERNEL_WRITE, w->start, w->end);
 	(void)range_visit(w->file->ranges, w->start, w->end, true, add_around,
 	    &a);
 	add_before(&a, w->end + 1);

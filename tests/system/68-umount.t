@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 #
 # umount(8) means umount: the disk of an export is unmounted while clients use it.
-# It is free a moment later, clients wait, and the directory beneath is never served.
+# It is free a moment later, also if clients hold locks there, clients wait, and the
+# directory beneath is never served.
 # When it is mounted again, the same handles work, without a reload.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
@@ -39,6 +40,16 @@ except TimeoutError:
     print("nothing")
 P
 }
+lock() { "$top/tests/system/lock_call.py" 127.0.0.1 "$@" uid=1000; }
+# is_locked FILE: has a client a lock that programs here see?
+is_locked() {
+	python3 -c 'import fcntl, sys
+try:
+    fcntl.lockf(open(sys.argv[1], "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(0)
+sys.exit(1)' "$1"
+}
 # by_mnt PATH: what MNT gets: a number, or "nothing"
 by_mnt() {
 	python3 - "$1" <<'P'
@@ -71,12 +82,16 @@ all() {
 	is "$(by_2 tcp "$file") $(by_2 udp "$file") $(by_mnt "$T/usb")" '0 0 0' "$1: by version 2 and MNT too"
 	made=$(nfs -u 1000 create "$root" "made" 644)
 	nfs -u 1000 write "$made" 0 data 0 >/dev/null
+	is "$(lock lock "$file" svid=1) $(lock lock "$made" svid=1)" 'GRANTED GRANTED' "$1: a client locks files"
+	check "$1: programs here see a lock" is_locked "$T/usb/file"
 	mark
 	check "$1: umount succeeds while clients use it" umount "$T/usb"
 	check "$1: the device is free" wait_for 10 is_free "$disk"
 	is "$(nfs getattr "$root")" JUKEBOX "$1: the root: clients wait"
 	is "$(nfs read "$file" 0 9)" JUKEBOX "$1: a file: clients wait"
 	is "$(nfs -u 1000 write "$made" 0 more 0)" JUKEBOX "$1: WRITE: clients wait"
+	is "$(lock lock "$file" svid=2)" GRACE "$1: a client that wants a lock asks again"
+	is "$(lock unlock "$made" svid=1)" GRANTED "$1: a client can unlock"
 	is "$(nfs lookup "$root" beneath)" JUKEBOX "$1: the directory beneath is not served"
 	is "$(by_mnt "$T/usb")" nothing "$1: MNT gets no answer"
 	is "$(by_2 tcp "$file") $(by_2 udp "$file")" 'nothing nothing' "$1: nor does version 2"
@@ -92,6 +107,11 @@ all() {
 	mount "$disk" "$T/usb"
 	check "$1: mounted again: the same handles work" wait_for 10 gets text nfs read "$file" 0 9
 	is "$(nfs read "$made" 0 9)" data "$1: what was written is there"
+	is "$(lock lock "$file" svid=2)" DENIED "$1: its owner still has the lock"
+	check "$1: programs here see it again" is_locked "$T/usb/file"
+	check_not "$1: but not what was unlocked" is_locked "$T/usb/made"
+	is "$(lock unlock "$file" svid=1) $(lock lock "$file" svid=2)" 'GRANTED GRANTED' "$1: then another gets it"
+	lock unlock "$file" svid=2 >/dev/null
 	check "$1: it can be mounted" wait_for 5 gets "$root" nfs mnt "$T/usb"
 	check "$1: both daemons say so once" wait_for 5 in_logs 'mounted; it is served'
 	rm -f "$T/usb/made"

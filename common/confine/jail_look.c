@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,17 +39,6 @@ is_mount_root(int fd)
 	    (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-static void
-name_it(int fd, char real[PATH_MAX])
-{
-	char link[64];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, real, PATH_MAX - 1);
-	real[n > 0 && real[0] == '/' ? n : 0] = '\0';
-}
-
 /*
  * Opens the directory, its clone, and the root of that; without mounts, only
  * the first. The clone is not among the mounts, so its type is that of the
@@ -68,7 +56,7 @@ open_it(const struct looker *l, struct jail_found *found, int fds[2],
 		return -1;
 	errno = ENODEV;
 	if (!e->mountpoint || is_mount_root(at)) {
-		name_it(at, found->real);
+		jail_path_name(at, found->real);
 		*type = mountinfo_type(l->mounts, fh_fs_mount(at));
 		if (plan->mount_space != -1)
 			fds[1] = jail_mount_clone(at, e->read_only);

@@ -8,6 +8,7 @@
 #ifndef CONFINE_JAIL_MOUNT_H
 #define CONFINE_JAIL_MOUNT_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* Enters a new user namespace with the same ids, in which mounting works. */
@@ -17,6 +18,8 @@ int jail_mount_become_user(void);
  * directory that the user does not own.
  */
 int jail_path_open(const char *path);
+/* Where a directory lies, without links; empty: that is not known. */
+void jail_path_name(int fd, char real[PATH_MAX]);
 /* Returns a detached bind mount of a directory, with the jail's flags. */
 int jail_mount_clone(int fd, bool read_only);
 /* Returns a detached, small, writable tmpfs. */

@@ -156,3 +156,14 @@ jail_path_open(const char *path)
 	}
 	return w.at;
 }
+
+void
+jail_path_name(int fd, char real[PATH_MAX])
+{
+	char link[64];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, PATH_MAX - 1);
+	real[n > 0 && real[0] == '/' ? n : 0] = '\0';
+}

@@ -212,8 +212,23 @@ wants_mount(const struct export *e)
 	return false;
 }
 
+/* A symbolic link may lead to what is never exported. */
+static bool
+is_forbidden(const struct config *conf, int fd)
+{
+	char real[PATH_MAX], why[FORBID_WHY];
+	struct mountinfo info;
+	bool forbidden;
+
+	jail_path_name(fd, real);
+	mountinfo_read(&info);
+	forbidden = forbid_path(&conf->forbid, &info, real, why);
+	mountinfo_clear(&info);
+	return forbidden;
+}
+
 int
-config_open(const struct export *e, const char **why)
+config_open(const struct export *e, const struct config *conf, const char **why)
 {
 	int fd;
 
@@ -229,6 +244,11 @@ config_open(const struct export *e, const char **why)
 		    errno == EACCES && geteuid() != 0 ?
 		    "not known, since this user cannot reach it (run as root)" :
 		    strerror(errno);
+	if (fd != -1 && is_forbidden(conf, fd)) {
+		*why = "a symbolic link in it leads to what is never exported";
+		close(fd);
+		fd = -1;
+	}
 	return fd;
 }
 

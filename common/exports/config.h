@@ -65,7 +65,7 @@ bool config_remount(const struct exports *, const struct config *,
  * Opens the root of an export as the jail holds it. Returns an O_PATH
  * descriptor; -1: it is not served, with the reason.
  */
-int config_open(const struct export *, const char **why);
+int config_open(const struct export *, const struct config *, const char **why);
 /* Derives the keys from the handle key file, which it makes if missing. */
 void config_load_key(struct fh_keys *, const char *file);
 

@@ -282,13 +282,27 @@ print_client(const struct client *who, const struct addr *host)
  * is root and the user exists: both must reach a path.
  */
 static void
-open_roots(struct client *who, struct mountd *m)
+open_roots(struct client *who, const struct config *conf, struct mountd *m)
 {
+	bool kernel = table_may_use_kernel();
+	const struct export *e;
+	struct mountinfo mounts;
 	size_t i;
 
 	(void)daemon_raise_files();
-	for (i = 0; i < who->ex->n; i++)
-		who->roots[i] = config_open(&who->ex->list[i], &who->absent[i]);
+	mountinfo_read(&mounts);
+	for (i = 0; i < who->ex->n; i++) {
+		e = &who->ex->list[i];
+		who->roots[i] = config_open(e, conf, &who->absent[i]);
+		if (who->roots[i] == -1 || e->handles == FH_BY_ANY ||
+		    strcmp(table_kind(e, conf, &mounts, kernel), "refused") !=
+			0)
+			continue;
+		who->absent[i] = "its files cannot be named as handles= says";
+		close(who->roots[i]);
+		who->roots[i] = -1;
+	}
+	mountinfo_clear(&mounts);
 	if (geteuid() != 0 || getpwnam(m->d.user) == NULL)
 		return;
 	daemon_identity(&m->d);
@@ -296,7 +310,7 @@ open_roots(struct client *who, struct mountd *m)
 }
 
 static int
-explain(const struct exports *ex, struct mountd *m)
+explain(const struct exports *ex, const struct config *conf, struct mountd *m)
 {
 	char clean[EXPORTS_PATH_MAX + 1];
 	static struct peer_identity id;
@@ -312,7 +326,7 @@ explain(const struct exports *ex, struct mountd *m)
 		(void)fprintf(stderr, "%s: not an absolute path\n", path);
 		return 1;
 	}
-	open_roots(&who, m);
+	open_roots(&who, conf, m);
 	for (i = 0; i < who.nhosts; i++) {
 		print_client(&who, &who.host[i]);
 		granted &= explain_host(&who, &who.host[i],
@@ -361,11 +375,11 @@ mountd_check(struct mountd *m)
 		return 1;
 	warn_of_demand(m->d.exports_file, file.list);
 	if (m->explain != NULL)
-		status = explain(file.list, m);
+		status = explain(file.list, &conf, m);
 	else if (m->d.verbose > 0)
 		table_print(file.list);
 	else
-		table_print_handles(file.list, m->d.key_file);
+		table_print_handles(file.list, &conf, m->d.key_file);
 	exports_file_clear(&file);
 	return status;
 }

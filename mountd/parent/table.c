@@ -83,16 +83,23 @@ print_key(const char *file, char out[16])
 	explicit_bzero(&keys, sizeof(keys));
 }
 
-/* How handles of the export name files, as the parents will find out. */
-static const char *
-kind_of(const struct export *e, const struct mountinfo *mounts, bool kernel)
+bool
+table_may_use_kernel(void)
+{
+	/* The kernel's handles need mounts of the parent's own. */
+	return geteuid() == 0 && jail_mount_unshare() == 0;
+}
+
+const char *
+table_kind(const struct export *e, const struct config *conf,
+    const struct mountinfo *mounts, bool kernel)
 {
 	struct fh_ask ask = { .kernel = kernel, .wish = e->handles };
 	const char *kind = "absent";
 	struct fh_root root;
 	int fd, at;
 
-	at = config_open(e, &kind);
+	at = config_open(e, conf, &kind);
 	if (at == -1)
 		return "absent";
 	ask.type = mountinfo_type(mounts, fh_fs_mount(at));
@@ -110,12 +117,12 @@ kind_of(const struct export *e, const struct mountinfo *mounts, bool kernel)
 }
 
 void
-table_print_handles(const struct exports *ex, const char *key_file)
+table_print_handles(const struct exports *ex, const struct config *conf,
+    const char *key_file)
 {
 	struct mountinfo mounts;
 	char key[16];
-	/* The kernel's handles need mounts of the parent's own. */
-	bool kernel = geteuid() == 0 && jail_mount_unshare() == 0;
+	bool kernel = table_may_use_kernel();
 	size_t i;
 
 	print_key(key_file, key);
@@ -123,7 +130,8 @@ table_print_handles(const struct exports *ex, const char *key_file)
 	for (i = 0; i < ex->n; i++) {
 		printf("handles: key %s, %u ", key, ex->list[i].id);
 		print_path(ex->list[i].path);
-		printf(" %s\n", kind_of(&ex->list[i], &mounts, kernel));
+		printf(" %s\n",
+		    table_kind(&ex->list[i], conf, &mounts, kernel));
 	}
 	mountinfo_clear(&mounts);
 }

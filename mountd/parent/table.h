@@ -7,7 +7,8 @@
 #ifndef PARENT_TABLE_H
 #define PARENT_TABLE_H
 
-#include "exports/exports.h"
+#include "confine/mountinfo.h"
+#include "exports/config.h"
 
 /* Prints one line for each client of each export, in the order that decides. */
 void table_print(const struct exports *);
@@ -16,6 +17,15 @@ void table_print(const struct exports *);
  * server: "handles: key 3f2a91c0, 77 /srv/shared kernel". The key is not made if
  * it is missing.
  */
-void table_print_handles(const struct exports *, const char *key_file);
+void table_print_handles(const struct exports *, const struct config *,
+    const char *key_file);
+/*
+ * How handles of an export name files, as the parents will find out: a word.
+ * kernel: this process can use handles of the kernel.
+ */
+const char *table_kind(const struct export *, const struct config *,
+    const struct mountinfo *, bool kernel);
+/* Enters mounts of its own, which these handles need. False: none can be had. */
+bool table_may_use_kernel(void);
 
 #endif

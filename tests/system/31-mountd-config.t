@@ -100,6 +100,11 @@ refuses /srv/z/link 'a symbolic link is in the path'
 refuses /srv/z/other 'another filesystem is mounted there'
 refuses /srv/z/closed/in "the caller may not search|mountd's user cannot reach it"
 refuses /srv/z/pipe "mountd's user cannot reach it"
+ln -s /var/lib /srv/state
+echo '/srv/state 10.0.0.5
+/srv/m 10.0.0.5(handles=gfid)' >>"$T/exports"
+refuses /srv/state 'a symbolic link in it leads to what is never exported'
+refuses /srv/m 'its files cannot be named as handles= says'
 check '-x: a file that can be mounted' "$mountd" -n -f "$T/exports" -x 10.0.0.5 /srv/z/file
 like "$("$mountd" -n -f "$T/exports" -x 10.0.0.5 -o cert=laptop /srv/y/below 2>/dev/null)" \
     '^/srv/y/below: refused: line 4 allows cert:laptop: only the root' \

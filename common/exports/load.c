@@ -158,14 +158,6 @@ read_file(struct load *l, const char *file, bool *missing)
 	return good;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	const struct dirent *const *x = a, *const *y = b;
-
-	return strcmp((*x)->d_name, (*y)->d_name);
-}
-
 /* Is it a file of the directory, as nfs-utils chooses them? */
 static int
 is_part(const struct dirent *d)
@@ -173,7 +165,9 @@ is_part(const struct dirent *d)
 	size_t len = strlen(d->d_name), end = strlen(SUFFIX);
 
 	return d->d_name[0] != '.' && len > end &&
-	    strcmp(d->d_name + len - end, SUFFIX) == 0;
+	    strcmp(d->d_name + len - end, SUFFIX) == 0 &&
+	    (d->d_type == DT_REG || d->d_type == DT_LNK ||
+		d->d_type == DT_UNKNOWN);
 }
 
 /* Does the directory belong to root or this user alone? Reports if not. */
@@ -228,7 +222,7 @@ read_parts(struct load *l, int *n)
 	int i;
 
 	(void)snprintf(dir, sizeof(dir), "%s.d", l->file);
-	*n = scandir(dir, &list, is_part, NULL);
+	*n = scandir(dir, &list, is_part, versionsort);
 	if (*n == -1 && (errno == ENOENT || errno == ENOTDIR)) {
 		*n = 0;
 		return true;
@@ -238,8 +232,6 @@ read_parts(struct load *l, int *n)
 		complain(l, "%s", strerror(errno));
 	good = *n != -1 && (*n == 0 || is_our_directory(l, dir));
 	l->part = NULL;
-	if (*n > 1)
-		(void)mergesort(list, (size_t)*n, sizeof(*list), compare_names);
 	for (i = 0; i < *n; i++) {
 		good = good && read_part(l, dir, list[i]->d_name);
 		free(list[i]);

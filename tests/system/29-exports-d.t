@@ -21,6 +21,7 @@ reload() { kill -HUP "${pid[mountd]}" "${pid[nfsd]}"; }
 # ---- which files count ----------------------------------------------------------------
 
 echo "$T/b 127.0.0.1(ro,insecure)" >"$d/20-b.exports"
+mkdir "$d/c.exports" # a directory is no file of it
 for f in .hidden.exports c.exports~ c.export exports c.exports.bak .exports; do
 	echo "$T/c *(rww)" >"$d/$f"
 done
@@ -28,13 +29,13 @@ rm -f "$T/exports"
 out=$(check_file)
 is "$?:$out" 0: 'without an exports file, those of the directory are correct'
 printf '%s 127.0.0.1(ro,insecure) \134' "$T/a" >"$T/exports" # continued by nothing
-echo "$T/b 192.0.2.1" >"$d/10-first.exports"
+echo "$T/b 192.0.2.1" >"$d/9-first.exports"
 out=$(check_file)
 is "$?:$out" 0: 'a line that continues at the end of a file does not reach the next'
 is "$("$mountd" -n -v -f "$T/exports" | awk '{ print $1, $2 }' | sed 's/(.*//')" \
     "$T/a 127.0.0.1
 $T/b 192.0.2.1
-$T/b 127.0.0.1" 'they add up, in the order of their names'
+$T/b 127.0.0.1" 'they add up, in the order of their names, 9 before 20'
 
 # ---- mistakes name file and line ----------------------------------------------------------
 
@@ -43,7 +44,7 @@ echo "$T/b 192.0.2.1(rw)" >"$d/40-again.exports"
 out=$(check_file)
 is $? 1 'a mistake in one of them: status 1'
 like "$out" "^$d/30-c.exports:2:[0-9]+: unknown option \"rww\" \(did you mean \"rw\"\?\)\$" 'its file, line and column'
-like "$out" "^$d/40-again.exports:1:[0-9]+: warning: .* contradicts line 1 of $d/10-first.exports, which counts" \
+like "$out" "^$d/40-again.exports:1:[0-9]+: warning: .* contradicts line 1 of $d/9-first.exports, which counts" \
     'another line is named with its file'
 rm "$d/40-again.exports"
 echo "$T/nowhere 127.0.0.1" >"$d/30-c.exports"

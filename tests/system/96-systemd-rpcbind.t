@@ -23,10 +23,13 @@ set_flags() { # NAME FLAGS
 # ---- the package is installed, before there are exports -------------------------------
 
 is "$(state rpcbind.socket rpcbind.service)" 'active active ' 'rpcbind runs'
+echo '# see exports(5)' >"$tree/etc/exports" # as nfs-kernel-server leaves it
 out=$(in_tree dpkg -i /tern.deb 2>&1)
 like "$out" 'rpcbind serves port 111; mountd and nfsd register there' 'the package says who has port 111'
 like "$out" 'nothing is exported yet: write /etc/exports' 'and that nothing is exported'
 is "$(state rpcbind.socket rpcbind.service)" 'active active ' 'rpcbind still runs'
+rm "$tree/etc/exports"
+in_tree systemctl restart tern-mountd tern-nfsd
 check 'the line of README ends well' in_tree systemctl enable --now \
     tern-portmapd.socket tern-mountd tern-nfsd
 is "$(state tern-mountd tern-nfsd)" 'active active ' 'mountd and nfsd run'

@@ -20,6 +20,7 @@ or the next one that is free. NFS_PORT and MOUNT_PORT: the servers' ports.
     truncate FH SIZE      commit FH                 null
     mknod_mode FH NAME TYPE MODE                    getacl FH
     setacl FH TAG:ID:PERM...                        quota PATH ID [group]
+    chown FH UID GID
 """
 import sys
 
@@ -46,6 +47,7 @@ COMMANDS = {
     "null": lambda c: c.null() and "",
     "getattr": lambda c, f: fields(c.getattr(h(f)).attr),
     "setattr": lambda c, f, m: c.setattr(h(f), mode=int(m, 8)) and "",
+    "chown": lambda c, f, u, g: c.setattr(h(f), uid=int(u), gid=int(g)) and "",
     "truncate": lambda c, f, n: c.setattr(h(f), size=int(n)) and "",
     "lookup": lambda c, f, n: c.lookup(h(f), n).fh.hex(),
     "parent": lambda c, f: c.lookup(h(f), "..").fh.hex(),

@@ -11,11 +11,12 @@ need python3 python3 setfacl acl
 owner() { stat -c %u:%g "$1"; }
 seen() { nfs getattr "$1" | tr ' ' '\n' | sed -n 's/^uid=//p;s/^gid=//p' | paste -sd:; }
 
-mkdir "$T/x" "$T/x/closed"
+mkdir "$T/x" "$T/x/closed" "$T/root"
 chmod 1777 "$T/x"
 mkdir "$T/x/closed/inner"
 chown 1000:100 "$T/x/closed" && chmod 011 "$T/x/closed"
-tern_start "$T/x 127.0.0.1(rw,insecure,map_uids=501/1000:2000-2999/12000,map_gids=20/100,squash_uids=600-699,squash_gids=5)"
+tern_start "$T/x 127.0.0.1(rw,insecure,map_uids=501/1000:2000-2999/12000,map_gids=20/100,squash_uids=600-699,squash_gids=5)
+$T/root 127.0.0.1(rw,insecure,no_root_squash,map_uids=501/1000,map_gids=20/100)"
 x=$(nfs mnt "$T/x")
 
 f=$(nfs -u 501:20 create "$x" mine 600)
@@ -32,6 +33,12 @@ nfs -u 650:5:20 create "$x" listed 644 >/dev/null
 is "$(owner "$T/x/listed")" 65534:65534 'listed numbers are squashed'
 nfs -u 0:0 create "$x" roots 644 >/dev/null
 is "$(owner "$T/x/roots")" 65534:65534 'root is'
+
+r=$(nfs create "$(nfs mnt "$T/root")" given 644)
+is "$(nfs chown "$r" 501 20)$(owner "$T/root/given")" 1000:100 'owners that a client sets are mapped'
+is "$(seen "$r")" 501:20 'and it sees what it has set'
+is "$(nfs chown "$r" 7 100)$(owner "$T/root/given")" 7:65534 \
+    'a number that another is mapped to becomes anonymous there too'
 
 touch "$T/x/foreign" && chown 501:20 "$T/x/foreign"
 is "$(seen "$(nfs lookup "$x" foreign)")" 65534:65534 \

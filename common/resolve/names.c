@@ -16,6 +16,7 @@
 #include "resolve/resolver.h"
 
 #define TOGETHER_MS 1000 /* answers that come within this are told at once */
+#define LATE_MS	    10000 /* without an answer: that is said */
 /* Of names and addresses; a netgroup may hold either. */
 #define HOST_LETTERS                                                           \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
@@ -230,9 +231,25 @@ log_found(const struct entry *e)
 	log_info("exports: client \"%s\" is %s", e->name, text);
 }
 
+/* A directory that says that it cannot answer has none of that name. */
+static const char *
+why_missing(const struct entry *e, uint32_t status)
+{
+	if (!is_group(e))
+		return status == RESOLVE_NONE ?
+		    "no such host" :
+		    "the name servers do not answer";
+	if (status == RESOLVE_NONE)
+		return "the netgroup names no host";
+	return e->asked_ms == 0 ? "no such netgroup is found" :
+				  "the directory of netgroups does not answer";
+}
+
 static void
 log_missing(struct entry *e, uint32_t status)
 {
+	const char *why = why_missing(e, status);
+
 	if (e->told)
 		return;
 	e->told = true;
@@ -240,16 +257,11 @@ log_missing(struct entry *e, uint32_t status)
 		log_warnx("exports: client \"%s\": %s: refused until a lookup "
 			  "finds its hosts (asked again every minute; "
 			  "\"getent netgroup %s\" shows them)",
-		    e->name,
-		    status == RESOLVE_NONE ? "the netgroup names no host" :
-					     "no such netgroup is found",
-		    e->name + 1);
+		    e->name, why, e->name + 1);
 	else
 		log_warnx("exports: client \"%s\": %s: refused until a lookup "
 			  "finds its address (asked again every minute)",
-		    e->name,
-		    status == RESOLVE_NONE ? "no such host" :
-					     "the name servers do not answer");
+		    e->name, why);
 }
 
 static void
@@ -440,9 +452,23 @@ names_hear_group(void *arg, enum resolve_message type UNUSED,
 	return true;
 }
 
+/* Names the clients that are refused because no answer comes at all. */
+static void
+log_late(struct names *n)
+{
+	uint64_t now = clock_ms();
+	struct entry *e;
+
+	for (e = n->list; e < n->list + n->n; e++)
+		if (e->asked_ms != 0 && now - e->asked_ms > LATE_MS &&
+		    e->n == 0 && e->nmembers == 0)
+			log_missing(e, RESOLVE_LATER);
+}
+
 static void
 names_turn(void *arg)
 {
+	log_late(arg);
 	ask_all(arg);
 	tell(arg);
 }

@@ -65,5 +65,16 @@ check 'the old one is refused' wait_for 60 refused 127.0.0.1
 rm /etc/netgroup
 reload
 check 'its hosts stay' mounts 127.0.0.4
+
+# ---- a directory that hangs ---------------------------------------------------------------------
+
+mkfifo -m 644 /etc/netgroup
+exports "$T/export @trusted(rw,insecure) @others(rw,insecure)"
+reload
+for p in mountd nfsd; do
+	check "$p names the netgroup that has no answer" \
+	    wait_for 60 says $p 'client "@others": the directory of netgroups does not answer: refused'
+done
+check 'the hosts that are known stay' mounts 127.0.0.4
 check 'the daemons stop' tern_stop
 done_testing

@@ -124,4 +124,14 @@ $T/usb 127.0.0.1(rw,insecure)" -w 2
 roles=$(pgrep -f '^(nfsd|mountd): ' | paste -sd' ')
 all mounts
 is "$(pgrep -f '^(nfsd|mountd): ' | paste -sd' ')" "$roles" 'no role was restarted'
+tern_stop
+
+# Without the right to mount, as in a container, the daemons use the disk itself.
+TERN_WRAP='setpriv --no-new-privs --bounding-set -sys_admin' tern_start "$T/other 127.0.0.1(rw,insecure)
+$T/usb 127.0.0.1(rw,insecure)" -w 1
+nfs mnt "$T/usb" >/dev/null
+like "$(umount "$T/usb" 2>&1)" 'busy' 'without mounts of their own, umount says that it is busy'
+exports "$T/other 127.0.0.1(rw,insecure)"
+kill -HUP "${pid[mountd]}" "${pid[nfsd]}"
+check 'and succeeds when the export was removed' wait_for 20 umount "$T/usb"
 done_testing

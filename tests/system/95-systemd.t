@@ -12,6 +12,7 @@ is_back() { # UNIT OLD-PID
 }
 can_read() { [ "$(in_tree nfs-cat nfs://127.0.0.1/srv/x/file)" = content ]; }
 
+need python3 python3
 in_tree systemctl disable --quiet --now rpcbind.socket rpcbind
 mkdir -p "$tree/srv/x"
 echo content >"$tree/srv/x/file"
@@ -79,6 +80,35 @@ check 'mounted again, it is served without a reload' wait_for 10 usb_has two
 in_tree umount /srv/usb
 sed -i '/srv.usb/d' "$tree/etc/exports"
 in_tree systemctl reload tern-mountd tern-nfsd
+
+# What flags of nfsd ask of its unit: an administrators' group, the groups of users,
+# metrics, a file for the audit.
+as_user() { in_tree setpriv --reuid "$1" --regid "$1" --init-groups -- "${@:2}"; }
+by_wire() { nsenter -t "$(pgrep -P "${pid[nspawn]}" | head -n 1)" -n -- "$top/tests/lib/nfs_call.py" -s 700 "$@"; }
+in_tree groupadd admins
+in_tree useradd -G admins kim
+in_tree useradd lee
+echo 'crew:x:5040:kim' >>"$tree/etc/group"
+echo ours >"$tree/srv/x/crew" && chown 0:5040 "$tree/srv/x/crew" && chmod 040 "$tree/srv/x/crew"
+cp "$tree/etc/default/tern" "$T/flags"
+sed -i 's|^NFSD_FLAGS="|&-o strict -o admin-group=admins -o manage-gids -o metrics=127.0.0.1@9049 -o audit=/var/log/changes |' \
+    "$tree/etc/default/tern"
+sed -i 's|^/srv/x .*|/srv/x 127.0.0.0/8(rw,audit)|' "$tree/etc/exports"
+check 'nfsd starts with all of its features, and every layer' in_tree systemctl restart tern-nfsd
+check 'an administrator who is not root may ask' as_user kim nfsd -S 1 1
+check_not 'another user may not' as_user lee nfsd -S 1 1
+crew=$(by_wire lookup "$(by_wire mnt /srv/x)" crew)
+is "$(by_wire -u "$(in_tree id -u kim)" read "$crew" 0 9)" ours 'a user has the groups of the server'
+is "$(by_wire -u "$(in_tree id -u lee):5040" read "$crew" 0 9)" ACCES 'and not those that the client claims'
+scrape() {
+	in_tree bash -c 'exec 3<>/dev/tcp/127.0.0.1/9049
+	    printf "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" >&3; cat <&3'
+}
+like "$(scrape)" '^tern_mountd_up 1' 'metrics are served, with those of mountd'
+by_wire -u 1000 setattr "$crew" 666 >/dev/null
+check 'the audit is in its file' wait_for 10 in_tree grep -q 'SETATTR PERM .*path="/srv/x/crew"' /var/log/changes
+cp "$T/flags" "$tree/etc/default/tern"
+in_tree systemctl restart tern-nfsd
 
 # The audit is in the journal, with a field for each fact.
 sed -i 's|^/srv/x .*|/srv/x 127.0.0.0/8(rw,audit,no_root_squash,all_squash,anonuid=0,anongid=0)|' "$tree/etc/exports"

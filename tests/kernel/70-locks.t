@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: ISC
 # Two Linux kernels with lockd and rpc.statd lock files of Tern: fcntl and flock,
 # waiting or not, against each other and against programs on the server. Every
-# process of nfsd is killed while they hold locks and wait. One client is killed
-# and boots again. Then programs that rely on locks work from both at once, while
+# process of nfsd is killed while they hold locks and wait, and the disk is
+# unmounted. One client is killed and boots again. Then programs that rely on locks work from both at once, while
 # nfsd is restarted and killed.
 # LONG=1: more rounds, version 2, and UDP if there is a guest for it.
 # shellcheck source=tests/system/lib.sh
@@ -18,6 +18,7 @@ need_daemons
 guest_net 2
 ram 600
 loop_fs ext4 500 "$T/export" || skip_all "no loop-mounted ext4"
+image=("$LOOP_IN"/loop.*)
 chmod 1777 "$T/export"
 nfsd_flags=(-p 2049 -o grace=20 -o datagram-bytes-per-second=0)
 tern_start "$T/export 10.77.0.0/24(rw,no_root_squash)" "${nfsd_flags[@]:2}"
@@ -183,6 +184,16 @@ kill_role() {
 	ok $? "$label: another $1 runs"
 }
 
+# remount: the disk is unmounted and mounted again.
+remount() {
+	check "$label: the disk is unmounted while a lock is held" umount "$T/export"
+	wait_for 20 is_free
+	ok $? "$label: and free"
+	check "$label: it is mounted again" mount -o loop "${image[0]}" "$T/export"
+}
+# A loop device that nothing uses any more is gone.
+is_free() { [ -z "$(losetup -j "${image[0]}")" ]; }
+
 # reboots: a client is killed with a lock. When it has booted, another gets it.
 reboots() {
 	is "$(at 0 lock $f write 0 0 try)" ok "$label: a client locks"
@@ -243,6 +254,7 @@ rounds=30 fewer=30 # of sqlite; of programs that start anew, or read all, each t
 clients 3 tcp tcp
 ranges
 waits
+survives 'umount' remount
 survives 'restart' restart
 survives 'kill nfsd' restart KILL
 for role in locks nlm broker; do survives "kill $role" kill_role $role; done

@@ -127,9 +127,12 @@ is "$(pgrep -f '^(nfsd|mountd): ' | paste -sd' ')" "$roles" 'no role was restart
 tern_stop
 
 # Without the right to mount, as in a container, the daemons use the disk itself.
+rm "$T/locks" # there is no grace
 TERN_WRAP='setpriv --no-new-privs --bounding-set -sys_admin' tern_start "$T/other 127.0.0.1(rw,insecure)
 $T/usb 127.0.0.1(rw,insecure)" -w 1
-nfs mnt "$T/usb" >/dev/null
+can_lock() { registered 100021 4 udp; }
+wait_for 20 can_lock
+is "$(lock lock "$(nfs lookup "$(nfs mnt "$T/usb")" file)" svid=1)" GRANTED 'a client locks a file'
 like "$(umount "$T/usb" 2>&1)" 'busy' 'without mounts of their own, umount says that it is busy'
 exports "$T/other 127.0.0.1(rw,insecure)"
 kill -HUP "${pid[mountd]}" "${pid[nfsd]}"

@@ -32,6 +32,10 @@ static const struct sandbox_call calls[] = {
 	{ SYS_shutdown, false, "the end of an answer" },
 };
 
+static const struct sandbox_choice choices[] = {
+	{ SYS_shutdown, {{ 1, 0, SHUT_WR }, SANDBOX_ALONE}, "a listening socket stays one: as a new one it could connect by sendto" },
+};
+
 static const struct sandbox_limit limits[] = {
 	{ RLIMIT_NPROC, 0, "no new process" },
 	{ RLIMIT_NOFILE, NFSD_METRICS_FILES, "connections are bounded" },
@@ -42,6 +46,8 @@ static const struct sandbox_policy policy = {
 	.role = "metrics",
 	.calls = calls,
 	.ncalls = nitems(calls),
+	.choices = choices,
+	.nchoices = nitems(choices),
 	.dies_with_parent = true,
 	.limits = limits,
 	.nlimits = nitems(limits),

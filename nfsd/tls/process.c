@@ -60,6 +60,7 @@ static const struct sandbox_choice choices[] = {
 	{ SYS_setsockopt, {{ 1, 0, SOL_TLS }, { 2, 0, TLS_RX }}, "its keys" },
 	{ SYS_setsockopt, {{ 1, 0, SOL_TLS }, { 2, 0, TLS_TX }}, "its keys" },
 	{ SYS_setsockopt, {{ 1, 0, SOL_SOCKET }, { 2, 0, SO_SNDBUF }}, "room in the relay" },
+	{ SYS_shutdown,   {{ 1, 0, SHUT_WR }, SANDBOX_ALONE}, "a client that sends no more" },
 	{ SYS_socketpair, {{ 0, 0, AF_UNIX }, { 1, 0, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC }}, "no other sockets" },
 };
 

@@ -37,7 +37,6 @@ static int results = -1;
 static struct owned owned;
 static struct rlimit processes; /* set late: the tries need children */
 static bool has_processes;
-static bool without_filter; /* tests the other layers alone */
 
 /* A copy, since the process title overwrites the environment. */
 static const char *
@@ -67,7 +66,7 @@ __wrap_log_init(const char *name)
 	owned.squashed = squashed != NULL ? strtol(squashed, NULL, 10) : 1;
 	owned.export_id =
 	    export != NULL ? (uint32_t)strtoul(export, NULL, 10) : 1;
-	without_filter = getenv("TERN_OWNED_WITHOUT_FILTER") != NULL;
+	owned.without_filter = getenv("TERN_OWNED_WITHOUT_FILTER") != NULL;
 	owned.file = open(keep("TERN_OWNED_FILE"), O_RDWR | O_CLOEXEC);
 	if (owned.file != -1)
 		owned.file = fcntl(owned.file, F_DUPFD_CLOEXEC, 901);
@@ -133,7 +132,7 @@ child(const struct sandbox *box, const struct owned_try *t, struct outcome *o)
 	close(STDERR_FILENO); /* the role itself logs its start */
 	if (has_processes)
 		(void)__real_setrlimit(RLIMIT_NPROC, &processes);
-	if (!without_filter)
+	if (!owned.without_filter)
 		__real_sandbox_seal(&copy);
 	o->sealed = true;
 	o->worked = t->run(&owned);

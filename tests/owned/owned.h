@@ -29,6 +29,7 @@ struct owned {
 	const char *socket; /* of a unix listener */
 	const char *secret; /* name of a file beside the export */
 	long squashed; /* a user id the role must not use */
+	bool without_filter; /* tests the other layers alone */
 };
 
 struct owned_try {

@@ -178,6 +178,26 @@ connect_held(const struct owned *o)
 	return false;
 }
 
+/*
+ * A listening socket that is shut down for reading listens no more. The first
+ * data of TCP Fast Open then connects it, without connect(2). Only the filter
+ * prevents this, and the daemon's own sockets would be shut down.
+ */
+static bool
+connect_listener(const struct owned *o)
+{
+	struct sockaddr_in in = inet(o->port);
+	size_t i;
+
+	for (i = 0; i < o->nsockets && !o->without_filter; i++)
+		if (syscall(SYS_shutdown, o->sockets[i], SHUT_RD) == 0 &&
+		    (syscall(SYS_sendto, o->sockets[i], "x", 1, MSG_FASTOPEN,
+			 &in, sizeof(in)) == 1 ||
+			errno == EINPROGRESS))
+			return true;
+	return false;
+}
+
 static bool
 make_socket_pair(const struct owned *o UNUSED)
 {
@@ -663,6 +683,7 @@ const struct owned_try owned_tries[] = {
 	{ "send over UDP from a new socket", connect_udp },
 	{ "connect to a unix socket", connect_unix },
 	{ "connect a socket it holds", connect_held },
+	{ "connect a listening socket by its first data", connect_listener },
 	{ "make a socket pair", make_socket_pair },
 	{ "bind a new socket", bind_port },
 	{ "bind a socket it holds", bind_held },

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# A role that something stopped is replaced, and the daemon goes on. A filesystem
+# Every role that something stopped is replaced, and the daemon goes on. A filesystem
 # that hangs ends no role: the questions to the roles touch no export, and the
 # service manager's watchdog is fed all the while.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
-need python3 python3
+. "$top/tests/lib/ca.sh"
+need python3 python3 openssl openssl
 need_daemons
 
 # A service manager that writes down what it hears, with a watchdog of four
@@ -55,12 +56,23 @@ if [ -c /dev/fuse ]; then
 	at_end "rm -f $T/hang"
 	wait_for 5 mountpoint -q "$T/slow"
 fi
-tern_start "$T/good 127.0.0.1(rw,insecure)
-$T/slow 127.0.0.1(rw,insecure)" -w 1
+ca_new "$T/ca" && ca_server server IP:127.0.0.1 && ca_client laptop.example.org ||
+    bail "no certificates"
+tern_start "$T/good 127.0.0.1(rw,insecure) localhost(rw,insecure)
+$T/slow 127.0.0.1(rw,insecure)" -w 1 -o "tls-cert=$T/ca/server.pem" \
+    -o "tls-key=$T/ca/server.key" -o metrics=127.0.0.1@9049
 g=$(nfs mnt "$T/good")
 stop_role mountd worker nfs mnt "$T/good"
+stop_role mountd resolver nfs mnt "$T/good"
 stop_role nfsd worker nfs getattr "$g"
 stop_role nfsd broker nfs getattr "$g"
+stop_role nfsd tls "$top/tests/system/tls_calls.py" "$T" works
+stop_role nfsd locks rpcinfo -T tcp 127.0.0.1 nlockmgr 4
+stop_role nfsd nlm rpcinfo -T tcp 127.0.0.1 nlockmgr 4
+stop_role nfsd metrics "$top/tests/system/scrape.py" 9049 value tern_nfsd_connections
+stop_role nfsd resolver nfs getattr "$g"
+all=$(ps -o args= -p "$(pids_of mountd | paste -sd,),$(pids_of nfsd | paste -sd,)" | awk '{ print $1, $2 }' | sort -u)
+is "$(grep -vc parent <<<"$all")" 9 'these are all roles' || diag "$all"
 
 if mountpoint -q "$T/slow"; then
 	f=$(nfs lookup "$(nfs mnt "$T/slow")" file)

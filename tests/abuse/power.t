@@ -93,7 +93,7 @@ lose() {
 	image "$1" || bail "no $1"
 	exports "$T/x 10.77.0.0/24(rw,insecure,no_root_squash,$2)"
 	printf 'export %q\n' "JOB=$top/tests/abuse/power-job.sh" "O=$O" "T=$T" \
-	    "FS=$1" MODULES=/nonexistent >"$T/guest/env"
+	    "FS=$1" ADDRESS=10.77.0.2 MODULES=/nonexistent >"$T/guest/env"
 	power_on
 	wait_for 300 serving || bail "the guest does not serve: $(tail -n 20 "$T/console")"
 	"$tools/durable" 10.77.0.2 2049 20048 "$T/x" $((losses * 300)) \

@@ -55,6 +55,8 @@ CALLERS = {
     "squashed root, owner": ((0, 0, ()), "squashed", 0o600, 65534),
 }
 NOBODY = (65534, 65534, ())
+# What SETATTR is asked of, and the fields that these have not.
+OBJECTS = {"file": (), "directory": ("size",), "link": ("size", "mode")}
 # What each procedure makes, and which attributes it has no meaning for.
 MAKES = {"CREATE": (), "MKDIR": ("size",), "SYMLINK": ("size", "mode")}
 
@@ -222,36 +224,44 @@ class Matrix:
         self.tops = {n: mount.root(p) for n, p in places.items()}
         self.names = itertools.count()
 
-    def twins(self, mode, owner, place):
+    def twins(self, mode, owner, place, kind="file"):
         name = f"f{next(self.names)}"
         paths = [os.path.join(d, name) for d in (self.places[place],
                                                  self.local)]
         for path in paths:
-            with open(path, "w", encoding="ascii") as f:
-                f.write("x" * SIZE)
-            os.chown(path, owner, 1100)
-            os.chmod(path, mode)
+            if kind == "directory":
+                os.mkdir(path)
+            elif kind == "link":
+                os.symlink("x", path)
+            else:
+                with open(path, "w", encoding="ascii") as f:
+                    f.write("x" * SIZE)
+            os.chown(path, owner, 1100, follow_symlinks=False)
+            if kind != "link":
+                os.chmod(path, mode)
             utimens(path, OLD, OLD)
         return name, *paths
 
-    def setattr(self, vers, who):
+    def setattr(self, vers, who, kind):
         """What is wrong with SETATTR by this caller."""
         user, place, mode, owner = CALLERS[who]
         caller = Caller(vers, user, self.tops[place])
         acts_as = NOBODY if who.startswith("squashed") else user
         for kinds, attrs in selections():
-            name, path, twin = self.twins(mode, owner, place)
+            if set(OBJECTS[kind]) & set(attrs):
+                continue
+            name, path, twin = self.twins(mode, owner, place, kind)
             start = time.time()
             before = look(path, start)
-            ctime = os.stat(path).st_ctime_ns
+            ctime = os.lstat(path).st_ctime_ns
             errors = as_user(acts_as, steps(twin, told(vers, attrs)))
             status = caller.setattr(name, attrs)
             yield judge(" and ".join(kinds), status, errors, before,
                         look(path, start), look(twin, start))
-            if errors and os.stat(path).st_ctime_ns != ctime:
+            if errors and os.lstat(path).st_ctime_ns != ctime:
                 yield f"{kinds}: refused, and the ctime is another"
-            os.unlink(path)
-            os.unlink(twin)
+            for p in (path, twin):
+                (os.rmdir if kind == "directory" else os.unlink)(p)
         caller.client.close()
 
     def make(self, vers, who, procedure):
@@ -301,9 +311,10 @@ def main(squashed, trusted, local):
     tap = Tap()
     matrix = Matrix({"squashed": squashed, "trusted": trusted}, local)
     for vers, who in itertools.product((3, 2), CALLERS):
-        wrong = [w for w in matrix.setattr(vers, who) if w]
-        tap.ok(not wrong, f"version {vers}: SETATTR of every pair by {who}",
-               "\n".join(wrong[:8]))
+        for kind in OBJECTS:
+            wrong = [w for w in matrix.setattr(vers, who, kind) if w]
+            tap.ok(not wrong, f"version {vers}: SETATTR of every pair of a "
+                   f"{kind} by {who}", "\n".join(wrong[:8]))
         if who in ("stranger", "squashed root, owner"):
             continue
         for procedure in MAKES:

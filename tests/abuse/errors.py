@@ -52,7 +52,7 @@ ONCE = ("accept4", "readv", "sendto", "sendmsg", "recvmsg", "recvmmsg",
 
 def inject(w, s, daemon, role, name, error, when):
     """A session while this fails; the process, and all it promised, hold."""
-    session = Session(s, cold="pread64" in name)
+    session = Session(s, "pread64" in name, MAPPED[error] == JUKEBOX)
     what = f"{daemon} {role} {name} {error} {when}"
     s.roots.clear()
     pid = s.processes[daemon].pid if role in ("parent", daemon) else \

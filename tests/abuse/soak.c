@@ -71,7 +71,10 @@ dial(struct rpc_target *t, const struct addr *to)
 	(void)connect(t->fd, (struct sockaddr *)&ss, len);
 }
 
-/* Until there is an answer, and it is not "later". */
+/*
+ * Until there is an answer, and it is not "later". Over UDP the same call is sent
+ * again from the same port, so that it is done once.
+ */
 static struct xdr_in
 insist(struct rpc_target *t, const struct addr *to, uint32_t proc,
     const void *args, size_t len)
@@ -81,6 +84,7 @@ insist(struct rpc_target *t, const struct addr *to, uint32_t proc,
 	const char *why;
 
 	calls++;
+	t->xid = arc4random();
 	(void)poll(NULL, 0, PAUSE_MS);
 	for (;;) {
 		if (t->fd == -1)
@@ -92,7 +96,8 @@ insist(struct rpc_target *t, const struct addr *to, uint32_t proc,
 			if (t->prog == MOUNT_PROGRAM || t->vers == 2 ||
 			    xdr_get_u32(&copy) != NFSERR_JUKEBOX)
 				break;
-		} else
+			t->xid = arc4random(); /* that call is answered */
+		} else if (t->stream)
 			dial(t, to);
 		again++;
 		if (now_ms() - start > PATIENCE * 1000)

@@ -171,7 +171,7 @@ rpc_client_call(const struct rpc_target *t, uint32_t procnum,
 	uint32_t xid;
 	size_t len;
 
-	head.xid = arc4random();
+	head.xid = t->xid != 0 ? t->xid : arc4random();
 	deadline = (int64_t)clock_ms() + t->timeout_ms;
 	why = call(t, &head, args, args_len, deadline);
 	for (strays = 0; why == NULL; strays++) {

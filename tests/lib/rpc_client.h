@@ -19,6 +19,7 @@ struct rpc_target {
 	uint32_t prog, vers;
 	const struct rpc_cred *cred; /* NULL: AUTH_NONE */
 	int timeout_ms;
+	uint32_t xid; /* of a call that is sent again; 0: a new one */
 };
 
 /*

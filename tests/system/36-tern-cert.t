@@ -37,9 +37,19 @@ like "$out" 'x509.certificate = /etc/tern/laptop.pem' 'it says what tlshd needs'
 like "$out" 'xprtsec=mtls nfs.example.org:' "with the server's name in the mount command"
 is "$(cert howto laptop)" "$(sed -n '/^$/,$p' <<<"$out")" 'howto: says it again'
 cert -t 30 -u ann@example.org client desk >/dev/null
-like "$(openssl asn1parse -in "$d/clients/desk.pem" -strparse "$(openssl asn1parse -in "$d/clients/desk.pem" |
-    awk -F: '/Subject Alternative Name/ { f = 1 } f && /OCTET/ { print $1; exit }')")" \
-    '1\.3\.6\.1\.4\.1\.2238\.1\.1\.1|UTF8STRING *:ann@example.org' '-u: a user in the certificate'
+# users: the users in the certificate of desk.
+users() {
+	openssl asn1parse -in "$d/clients/desk.pem" -strparse "$(openssl asn1parse -in "$d/clients/desk.pem" |
+	    awk -F: '/Subject Alternative Name/ { f = 1 } f && /OCTET/ { print $1; exit }')" |
+	    sed -n '/:1\.3\.6\.1\.4\.1\.2238\.1\.1\.1$/,/UTF8STRING/s/.*UTF8STRING *://p'
+}
+is "$(users)" ann@example.org '-u: a user in the certificate'
+cert -t 30 renew desk >/dev/null
+is "$(users)" ann@example.org 'renew: the user stays'
+cert -t 30 -u bob@example.org renew desk >/dev/null
+is "$(users)" bob@example.org '-u, renew: another user takes the place of the first'
+cert -t 30 renew desk >/dev/null
+is "$(users)" bob@example.org 'and stays'
 openssl x509 -noout -checkend $((31 * 86400)) -in "$d/clients/desk.pem" >/dev/null
 is $? 1 '-t: it is valid for so many days'
 is "$(modes)" '' 'keys have mode 0600, and their directories 0700'
@@ -75,7 +85,7 @@ like "$(cat "$T/verify")" 'certificate revoked' 'because it was revoked'
 check_not 'revoke: so is the new one' verify "$T/new.pem"
 check 'the others stay valid' verify "$d/server.pem" "$d/clients/desk.pem"
 is "$(cert list | awk '{ print $1, $NF }' | sort | uniq -c | awk '{ print $1, $2, $3 }' | paste -sd,)" \
-    '2 revoked laptop,1 valid desk,1 valid new.example.org,1 valid nfs.example.org' 'list: all of them'
+    '2 revoked laptop,4 valid desk,1 valid new.example.org,1 valid nfs.example.org' 'list: all of them'
 cert client laptop >/dev/null
 is $? 0 'client: a new one of the same name'
 cert revoke laptop >/dev/null

@@ -157,6 +157,21 @@ insist(const struct sockaddr_in *at, uint32_t prog, uint32_t proc,
 	return true;
 }
 
+/* As insist(). A directory that was made before is good. */
+static void
+make_dirs(const struct durable_fh *root)
+{
+	time_t until = time(NULL) + PATIENCE_S;
+
+	while (!names_make_dirs(root)) {
+		if (time(NULL) > until)
+			errx(1, "cannot make directories");
+		usleep(10000);
+		/* If this fails, so does the next call. */
+		(void)connect_to(&nfsd, 100003);
+	}
+}
+
 /* MNT, CREATE of the file, and the directories for names. */
 static void
 make_file(const char *export)
@@ -179,8 +194,7 @@ make_file(const char *export)
 	if (!insist(&nfsd, 100003, CREATE, &x, &res) || !xdr_get_bool(&res))
 		errx(1, "cannot create");
 	durable_get_fh(&res, &fh);
-	if (!names_make_dirs(&root))
-		errx(1, "cannot make directories");
+	make_dirs(&root);
 }
 
 static void

@@ -221,10 +221,11 @@ class Session:
 
 
 def quick(server, prog, vers, proc, args=b""):
-    """One call over TCP and UDP; answers may be missing on the latter."""
+    """One call over TCP and UDP; answers may be missing on the latter. A role
+    that has ended several times is started again after some seconds."""
     message = call(prog, vers, proc, args, auth_sys(1001, 1001))
     try:
-        with server.tcp(prog, timeout=5) as t:
+        with server.tcp(prog, timeout=20) as t:
             t.rpc(message)
     except (Closed, ConnectionError):
         pass

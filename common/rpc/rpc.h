@@ -79,6 +79,7 @@ struct rpc_peer {
 struct call_ctx;
 struct call_args;
 struct call_res;
+struct rpc_job;
 
 struct rpc_proc {
 	const char *name; /* as in the RFC, for logs and tests; NULL: no row */
@@ -122,6 +123,11 @@ struct rpc_call {
 	 */
 	bool may_block;
 	bool deferred;
+	/*
+	 * Set as well by an operation that waits for another process, not for a
+	 * disk: hooks.parked gets the call. It stays set when the call runs again.
+	 */
+	bool parked;
 	unsigned int turn; /* if deferred: RPC_TURN_SHORT, or see pool/pool.h */
 	unsigned int queue; /* the same */
 	/*
@@ -171,6 +177,13 @@ struct rpc_hooks {
 	 */
 	void (*deferred)(void *arg, const struct call_ctx *,
 	    const struct rpc_call *);
+	/*
+	 * Keeps a call that was parked, in the event loop, and gives it to
+	 * rpc_server_resume() later. Returns false if there is no room. NULL if
+	 * no operation parks calls.
+	 */
+	bool (*parked)(void *arg, const struct call_ctx *,
+	    const struct rpc_call *, struct rpc_job *);
 	/*
 	 * Called after run, on its thread, unless the call was deferred or
 	 * denied. May change the result. May be NULL.

@@ -3,7 +3,8 @@
  * The pipeline: see rpc/server.h. Only this file distinguishes valid from
  * invalid messages. The event loop serves calls with memory that is allocated
  * once. A call that must wait for a disk is copied and served again from its
- * start on a file thread.
+ * start on a file thread. One that waits for another process is copied as well.
+ * It is served again in the event loop when there is an answer.
  * Runs in: the process that reads the network.
  */
 #include <pthread.h>
@@ -51,12 +52,13 @@ struct rpc_server {
 	size_t spare_cap; /* size of a spare buffer */
 };
 
-/* A call on a file thread, with copies of all that it needs. */
+/* A call on a file thread, or parked, with copies of all that it needs. */
 struct deferred {
 	struct rpc_job job;
 	struct rpc_server *server;
 	struct rpc_origin origin;
 	struct work work;
+	struct xdr_in args; /* its arguments, from their start */
 	size_t cap; /* bytes of the reply buffer */
 	uint8_t *reply; /* of the file thread; NULL: in brief, or no memory */
 	uint8_t brief[SHORT_MAX];
@@ -349,28 +351,43 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 		free(reply);
 }
 
-/* Runs the call on a file thread. */
-static void
-deferred_run(struct rpc_job *job, unsigned int thread)
+/*
+ * Runs a call again, from its start. Returns false if it must run once more, on a
+ * file thread.
+ */
+static bool
+run_again(struct deferred *d, bool may_block, unsigned int thread)
 {
-	struct deferred *d = (struct deferred *)(void *)job;
 	struct work *w = &d->work;
+	bool ended;
 
 	d->reply = reply_take(d->server, d->cap);
 	if (d->reply == NULL)
-		return; /* the transport gets a reply of length 0 */
+		return true; /* the transport gets a reply of length 0 */
 	xdr_out_init(&w->out, d->reply, d->cap);
-	w->call.may_block = true;
+	w->in = d->args;
+	w->call.may_block = may_block;
 	w->call.deferred = false;
 	w->call.thread = thread;
-	(void)attempt(d->server, w);
-	keep_reply(w);
+	ended = attempt(d->server, w);
+	if (ended)
+		keep_reply(w);
+	else
+		w->out.len = 0;
 	if (w->out.len > sizeof(d->brief))
-		return;
+		return ended;
 	memcpy(d->brief, w->out.base, w->out.len);
 	w->out.base = d->brief;
 	reply_give(d->server, d->reply, d->cap);
 	d->reply = NULL;
+	return ended;
+}
+
+/* Runs the call on a file thread. */
+static void
+deferred_run(struct rpc_job *job, unsigned int thread)
+{
+	(void)run_again((struct deferred *)(void *)job, true, thread);
 }
 
 /* Sends the reply, in the event loop. */
@@ -389,22 +406,43 @@ deferred_done(struct rpc_job *job)
 	free(d);
 }
 
-/* Copies a call that must wait and queues it for the file threads. */
-static enum rpc_verdict
-defer(struct rpc_server *s, const struct rpc_origin *origin,
-    const struct xdr_in *args)
+bool
+rpc_server_resume(struct rpc_job *job)
+{
+	struct deferred *d = (struct deferred *)(void *)job;
+	struct rpc_server *s = d->server;
+	struct work *w = &d->work;
+
+	if (run_again(d, false, rpc_pool_loop_thread(s->pool))) {
+		deferred_done(job);
+		return true;
+	}
+	job->queue = w->call.queue;
+	job->turn = w->call.turn;
+	if (s->hooks.deferred != NULL)
+		s->hooks.deferred(s->hooks.arg, w->ctx, &w->call);
+	return false;
+}
+
+bool
+rpc_server_queue(struct rpc_job *job)
+{
+	struct deferred *d = (struct deferred *)(void *)job;
+
+	return rpc_pool_submit(d->server->pool, job);
+}
+
+/* Copies a call of this size that cannot be ended now. NULL: no memory. */
+static struct deferred *
+copy_call(struct rpc_server *s, const struct rpc_origin *origin,
+    const struct xdr_in *args, size_t size)
 {
 	struct work *w = &s->work;
-	struct deferred *d;
-	size_t structs, size;
+	struct deferred *d = malloc(size);
+	uint8_t *copy;
 
-	structs = lay_out(&s->hooks, NULL, NULL);
-	size = sizeof(*d) + structs + args->left;
-	if (!rpc_pool_has_room(s->pool, w->call.queue, w->call.turn, size))
-		return RPC_BUSY;
-	d = malloc(size);
 	if (d == NULL)
-		return RPC_BUSY;
+		return NULL;
 	memset(&d->job, 0, sizeof(d->job));
 	d->job.run = deferred_run;
 	d->job.done = deferred_done;
@@ -420,17 +458,47 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	d->work.out.len = 0;
 	d->cap = w->out.cap;
 	d->reply = NULL;
-	lay_out(&s->hooks, d->memory, &d->work);
-	memcpy(d->memory + structs, args->pos, args->left);
-	xdr_in_init(&d->work.in, d->memory + structs, args->left);
-	if (!rpc_pool_submit(s->pool, &d->job)) {
+	copy = d->memory + lay_out(&s->hooks, d->memory, &d->work);
+	memcpy(copy, args->pos, args->left);
+	xdr_in_init(&d->args, copy, args->left);
+	return d;
+}
+
+/* Gives a copy to the file threads, or has it parked. False: there is no room. */
+static bool
+hand_over(struct rpc_server *s, struct deferred *d)
+{
+	const struct work *w = &s->work;
+
+	if (w->call.parked)
+		return s->hooks.parked(s->hooks.arg, w->ctx, &w->call, &d->job);
+	return rpc_pool_submit(s->pool, &d->job);
+}
+
+/* Keeps a copy of the call for the file threads, or until it is resumed. */
+static enum rpc_verdict
+defer(struct rpc_server *s, const struct rpc_origin *origin,
+    const struct xdr_in *args)
+{
+	struct work *w = &s->work;
+	struct deferred *d;
+	size_t size;
+
+	size = sizeof(*d) + lay_out(&s->hooks, NULL, NULL) + args->left;
+	if (!w->call.parked &&
+	    !rpc_pool_has_room(s->pool, w->call.queue, w->call.turn, size))
+		return RPC_BUSY;
+	d = copy_call(s, origin, args, size);
+	if (d == NULL)
+		return RPC_BUSY;
+	if (!hand_over(s, d)) {
 		free(d);
 		return RPC_BUSY;
 	}
 	(void)peer_hold(d->origin.peer.identity);
 	(void)ended_at(s);
 	s->in_flight++;
-	if (s->hooks.deferred != NULL)
+	if (!w->call.parked && s->hooks.deferred != NULL)
 		s->hooks.deferred(s->hooks.arg, w->ctx, &w->call);
 	return RPC_DEFERRED;
 }
@@ -479,7 +547,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.peer = &origin->peer;
 	w->call.started_ns = started_at(s);
 	w->call.may_block = s->pool == NULL;
-	w->call.deferred = false;
+	w->call.deferred = w->call.parked = false;
 	w->call.turn = 0;
 	w->call.queue = 0;
 	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);

@@ -10,6 +10,7 @@
 #include "rpc/rpc.h"
 
 struct reply_cache;
+struct rpc_job;
 struct rpc_pool;
 struct rpc_server;
 
@@ -60,7 +61,7 @@ uint64_t rpc_server_last_ns(const struct rpc_server *);
  */
 void rpc_server_begin(struct rpc_server *, uint64_t now_ns);
 uint64_t rpc_server_end(struct rpc_server *);
-/* Returns the number of calls on file threads. */
+/* Returns the number of calls on file threads, and of those that are parked. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 
 /*
@@ -69,6 +70,14 @@ size_t rpc_server_in_flight(const struct rpc_server *);
  */
 enum rpc_verdict rpc_serve(struct rpc_server *, const struct rpc_origin *,
     const uint8_t *msg, size_t len, uint8_t *out, size_t cap, size_t *outlen);
+
+/*
+ * Runs a parked call again, from its start, and sends its reply. Returns false if
+ * it defers itself now. Then rpc_server_queue() gives it to the file threads, or
+ * returns false if they have no room. Event loop only, not while a call is served.
+ */
+bool rpc_server_resume(struct rpc_job *);
+bool rpc_server_queue(struct rpc_job *);
 
 /* For rows without arguments, work or results, such as NULL. */
 void rpc_get_void(struct xdr_in *, struct call_args *);

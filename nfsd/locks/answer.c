@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From a question of nlm to its answer. LOCK, TEST and SHARE pass the same
+ * From questions of nlm to their answers. LOCK, TEST and SHARE pass the same
  * steps as a call of NFS: client, handle, caller; then the broker opens the
  * file if the caller has any right to it. UNLOCK, CANCEL and UNSHARE need no
  * right: they only give up what the client has, even of a file that is gone.
@@ -429,29 +429,67 @@ has_bools(const uint8_t *data)
 	return true;
 }
 
-/* Copies a question if nlm may ask it. */
+/* May nlm ask this? A restart of a client is asked alone. */
 static bool
-take(struct locks_ask *q, const uint8_t *data, size_t len)
+is_question(const struct locks_ask *q)
 {
-	if (len < sizeof(*q) || len > LOCKS_ASK_MAX || !has_bools(data))
-		return false;
-	memcpy(q, data, sizeof(*q));
-	return q->client.name_len <= LOCKS_TEXT_MAX &&
-	    q->owner_len <= LOCKS_TEXT_MAX &&
-	    len == sizeof(*q) + q->client.name_len + q->owner_len &&
-	    q->cred.ngids <= RPC_GROUPS_MAX && q->client.vers <= 4 &&
+	return q->type < LOCKS_QUESTIONS &&
+	    (q->type != LOCKS_FREE || !q->brief) &&
+	    q->client.name_len <= LOCKS_TEXT_MAX &&
+	    q->owner_len <= LOCKS_TEXT_MAX && q->cred.ngids <= RPC_GROUPS_MAX &&
+	    q->client.vers <= 4 &&
 	    (q->client.kind == RPC_UDP || q->client.kind == RPC_TCP) &&
 	    (q->client.from.family == AF_INET ||
 		q->client.from.family == AF_INET6);
 }
 
+/*
+ * Copies the first question of a message if nlm may ask it. Returns its length
+ * with the bytes behind it, or 0.
+ */
+static size_t
+take(struct locks_ask *q, const uint8_t *data, size_t len)
+{
+	size_t text;
+
+	if (len < sizeof(*q) || !has_bools(data))
+		return 0;
+	memcpy(q, data, sizeof(*q));
+	if (!is_question(q))
+		return 0;
+	text = (size_t)q->client.name_len + q->owner_len;
+	return text <= len - sizeof(*q) ? sizeof(*q) + text : 0;
+}
+
+/* Nothing is answered of a message that breaks the rules. */
+static const char *
+check_all(const uint8_t *data, size_t len)
+{
+	struct locks_ask q;
+	unsigned int n;
+	size_t at, used;
+
+	if (len == 0)
+		return "no question";
+	for (n = 0, at = 0; at < len; n++, at += used) {
+		if (n == LOCKS_TOGETHER)
+			return "too many questions";
+		used = take(&q, data + at, len - at);
+		if (used == 0)
+			return "malformed question";
+		if (!q.brief && used < len)
+			return "a question that may wait is not alone";
+	}
+	return NULL;
+}
+
 static void
 prepare(struct asked *a, struct locks_thread *t, const struct locks_ask *q,
-    const uint8_t *behind, uint32_t type)
+    const uint8_t *behind)
 {
 	a->thread = t;
 	a->q = (struct table_ask){ q, behind, behind + q->client.name_len };
-	a->proc = &questions[type].proc;
+	a->proc = &questions[q->type].proc;
 	a->peer = (struct rpc_peer){ .from = q->client.from,
 		.to = q->client.to,
 		.kind = (enum rpc_transport_kind)q->client.kind };
@@ -465,30 +503,79 @@ prepare(struct asked *a, struct locks_thread *t, const struct locks_ask *q,
 	memset(&a->answer, 0, sizeof(a->answer));
 }
 
-const char *
-server_answer(struct locks_thread *t, uint32_t type, const uint8_t *data,
-    size_t len, uint8_t *out, size_t *out_len)
+/* Owners whose question in this message is one for a file thread. */
+struct later {
+	unsigned int n;
+	struct {
+		int32_t svid;
+		struct fh fh;
+	} owners[LOCKS_TOGETHER];
+};
+
+/* What an owner asked later must not overtake that. Two clients may look alike. */
+static bool
+must_follow(const struct later *l, const struct locks_ask *q)
 {
+	unsigned int i = 0;
+
+	while (i < l->n &&
+	    (l->owners[i].svid != q->svid ||
+		memcmp(&l->owners[i].fh, &q->fh, sizeof(q->fh)) != 0))
+		i++;
+	return i < l->n;
+}
+
+static void
+note_later(struct later *l, const struct locks_ask *q)
+{
+	l->owners[l->n].svid = q->svid;
+	l->owners[l->n++].fh = q->fh;
+}
+
+/* Answers one question. Returns the length of the answer. */
+static size_t
+answer_one(struct asked *a, struct later *l, uint8_t *out)
+{
+	const struct locks_ask *q = a->q.ask;
+	struct locks_stats *stats = a->thread->server->stats;
+	uint32_t type = q->type;
+
+	a->answer.stat = must_follow(l, q) ? LOCKS_LATER : run(a, type);
+	if (!questions[type].judged)
+		a->answer.admitted = is_admitted(a, type);
+	if (a->answer.stat == LOCKS_LATER)
+		note_later(l, q);
+	else if (stats != NULL)
+		atomic_fetch_add_explicit(&stats->answers[type][a->answer.stat],
+		    1, memory_order_relaxed);
+	memcpy(out, &a->answer, sizeof(a->answer));
+	memcpy(out + sizeof(a->answer), a->owner, a->answer.owner_len);
+	return sizeof(a->answer) + a->answer.owner_len;
+}
+
+const char *
+server_answer(struct locks_thread *t, const uint8_t *data, size_t len,
+    uint8_t *out, size_t *out_len)
+{
+	const char *why = check_all(data, len);
+	struct later l;
 	struct locks_ask q;
 	struct asked a;
+	size_t at, used;
 
-	if (type >= LOCKS_QUESTIONS)
-		return "unknown question";
-	if (!take(&q, data, len) || (q.brief && type == LOCKS_FREE))
-		return "malformed question";
-	prepare(&a, t, &q, data + sizeof(q), type);
+	if (why != NULL)
+		return why;
+	l.n = 0;
+	*out_len = 0;
+	atomic_store(&t->answers, true);
 	(void)judge_hold(&t->judge, false);
-	a.answer.stat = run(&a, type);
-	if (!questions[type].judged)
-		a.answer.admitted = is_admitted(&a, type);
-	judge_release(&t->judge);
-	if (t->server->stats != NULL && a.answer.stat != LOCKS_LATER)
-		atomic_fetch_add_explicit(&t->server->stats
-					       ->answers[type][a.answer.stat],
-		    1, memory_order_relaxed);
-	memcpy(out, &a.answer, sizeof(a.answer));
-	memcpy(out + sizeof(a.answer), a.owner, a.answer.owner_len);
-	*out_len = sizeof(a.answer) + a.answer.owner_len;
+	for (at = 0; at < len; at += used) {
+		used = take(&q, data + at, len - at);
+		prepare(&a, t, &q, data + at + sizeof(q));
+		*out_len += answer_one(&a, &l, out + *out_len);
+	}
+	atomic_store(&t->answers, false);
+	thread_release(t);
 	return NULL;
 }
 

@@ -129,11 +129,11 @@ next_channel(struct locks_role *r)
 	return fd;
 }
 
-/* One question; false at the end of the channel. */
+/* One message of questions; false at the end of the channel. */
 static bool
 serve_one(struct locks_thread *t, int fd)
 {
-	uint8_t in[LOCKS_ASK_MAX], out[LOCKS_ANSWER_MAX];
+	uint8_t in[LOCKS_ASKS_MAX], out[LOCKS_ANSWERS_MAX];
 	const char *why = "not a valid message";
 	size_t out_len, nfds = 0;
 	uint32_t type;
@@ -143,8 +143,8 @@ serve_one(struct locks_thread *t, int fd)
 	len = ipc_receive(fd, &type, in, sizeof(in), &none, &nfds);
 	if (len == -1 && errno != EBADMSG)
 		return false;
-	if (len != -1)
-		why = server_answer(t, type, in, (size_t)len, out, &out_len);
+	if (len != -1 && type == LOCKS_ASK)
+		why = server_answer(t, in, (size_t)len, out, &out_len);
 	if (why != NULL) {
 		log_warnx("nlm: broke the rules of its channel: %s", why);
 		return false;
@@ -225,10 +225,13 @@ serve_list(void *arg, const struct role_list *list)
 	struct locks_role *r = arg;
 	struct served_exports *x =
 	    served_new(list->conf, list->roots, list->subs, list->nsubs);
+	unsigned int i;
 
 	if (x == NULL)
 		fatal("exports");
 	judge_set_exports(&r->server.judge, x);
+	for (i = 0; i < LOCKS_SERVERS; i++)
+		thread_release(&r->threads[i]);
 	server_lock(&r->server);
 	table_park(r->server.table, server_is_gone, &r->server);
 	server_unlock_brief(&r->server);

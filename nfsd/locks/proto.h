@@ -3,10 +3,12 @@
  * What the processes that serve locks say to each other.
  *
  * The nlm role reads the network and has neither a file nor a lock. Each of its
- * threads has a channel of its own to the locks role, on which it asks one
- * question at a time. A second channel, of the two event loops, carries events:
+ * threads has a channel of its own to the locks role. It sends a message of
+ * questions and gets one of as many answers, in the same order, before it asks
+ * again. A file thread asks one question at a time. Those of one turn of the event
+ * loop travel together. A second channel, of the two event loops, carries events:
  * waiting locks that were granted, and what clients said to that. Both sides
- * check every length. Sizes are fixed but for the bytes behind a message.
+ * check every length. Sizes are fixed but for the bytes behind a question.
  *
  * The parent keeps on disk which clients hold locks, and the state number of
  * this server (NSM: odd while it is up). It tells both roles at their start.
@@ -20,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/ipc.h"
 #include "handle/fhandle.h"
 #include "rpc/rpc.h"
 
@@ -29,6 +32,7 @@
  * restarted while filesystems hang, its new channels find free ones.
  */
 #define LOCKS_SERVERS	   (2 * LOCKS_THREADS)
+#define LOCKS_TOGETHER	   32 /* questions in one message */
 #define LOCKS_TEXT_MAX	   1024 /* bytes of a caller's name, and of an owner */
 #define LOCKS_COOKIE	   8 /* unpredictable bytes in our call-backs */
 #define LOCKS_GRACE_MAX	   3600 /* seconds */
@@ -57,8 +61,13 @@ enum locks_question {
 	LOCKS_SHARE,
 	LOCKS_UNSHARE,
 	LOCKS_FREE, /* the client has restarted, or says FREE_ALL */
-	LOCKS_QUESTIONS,
-	LOCKS_ANSWER = LOCKS_QUESTIONS /* to all of them */
+	LOCKS_QUESTIONS
+};
+
+/* On a channel of questions. */
+enum locks_message {
+	LOCKS_ASK, /* one struct locks_ask, or some that are brief */
+	LOCKS_ANSWER /* a struct locks_answer for each of them */
 };
 
 /*
@@ -81,6 +90,7 @@ struct locks_client {
  * client, state and proven alone.
  */
 struct locks_ask {
+	uint32_t type; /* enum locks_question */
 	struct locks_client client;
 	struct rpc_cred cred;
 	struct fh fh;
@@ -98,7 +108,8 @@ struct locks_ask {
 	bool proven; /* LOCKS_FREE: the address has proved to be the sender */
 	/*
 	 * The event loop of nlm asks. The answer must wait for nothing; if it
-	 * would, it is LOCKS_LATER, and a file thread asks again.
+	 * would, it is LOCKS_LATER, and a file thread asks again. Only brief
+	 * questions travel together.
 	 */
 	bool brief;
 };
@@ -224,10 +235,12 @@ struct locks_stats {
 	_Atomic uint64_t answers[LOCKS_QUESTIONS][LOCKS_FAILED + 1];
 };
 
-#define LOCKS_ASK_MAX	 (sizeof(struct locks_ask) + 2 * LOCKS_TEXT_MAX)
-#define LOCKS_ANSWER_MAX (sizeof(struct locks_answer) + LOCKS_TEXT_MAX)
-#define LOCKS_GRANT_MAX	 (sizeof(struct locks_grant) + 2 * LOCKS_TEXT_MAX)
-#define LOCKS_LISTED_MAX (sizeof(struct locks_listed) + LOCKS_TEXT_MAX)
-#define LOCKS_ROW_MAX	 (sizeof(struct locks_row) + LOCKS_TEXT_MAX)
+#define LOCKS_ASK_MAX	  (sizeof(struct locks_ask) + 2 * LOCKS_TEXT_MAX)
+#define LOCKS_ANSWER_MAX  (sizeof(struct locks_answer) + LOCKS_TEXT_MAX)
+#define LOCKS_ASKS_MAX	  IPC_MESSAGE_MAX /* bytes of questions in a message */
+#define LOCKS_ANSWERS_MAX (LOCKS_TOGETHER * LOCKS_ANSWER_MAX)
+#define LOCKS_GRANT_MAX	  (sizeof(struct locks_grant) + 2 * LOCKS_TEXT_MAX)
+#define LOCKS_LISTED_MAX  (sizeof(struct locks_listed) + LOCKS_TEXT_MAX)
+#define LOCKS_ROW_MAX	  (sizeof(struct locks_row) + LOCKS_TEXT_MAX)
 
 #endif

@@ -69,7 +69,8 @@ struct locks_server {
 /* One thread that answers nlm. */
 struct locks_thread {
 	struct locks_server *server;
-	struct judge_thread judge;
+	_Atomic bool answers; /* a message, at this moment */
+	struct judge_thread judge; /* holds the exports over many messages */
 	struct broker_client *broker;
 };
 
@@ -91,6 +92,8 @@ void server_saved(struct locks_server *, const struct nfsd_locks_saved *);
 void thread_init(struct locks_thread *, struct locks_server *,
     struct broker_client *broker);
 void thread_clear(struct locks_thread *);
+/* Other exports are active: ends the use of the old ones by an idle thread. */
+void thread_release(struct locks_thread *);
 
 /*
  * answer.c, with the mutex. Which right is asked for; does the caller have it, as
@@ -110,11 +113,11 @@ void right_add(struct locks_server *, uint64_t key,
 bool server_is_gone(void *arg, const struct table_opened *);
 
 /*
- * Answers one question of nlm. out has room for LOCKS_ANSWER_MAX.
- * Returns NULL, or how nlm broke the rules.
+ * Answers the questions of one message of nlm, in their order. out has room for
+ * LOCKS_ANSWERS_MAX. Returns NULL, or how nlm broke the rules.
  */
-const char *server_answer(struct locks_thread *, uint32_t type,
-    const uint8_t *data, size_t len, uint8_t *out, size_t *out_len);
+const char *server_answer(struct locks_thread *, const uint8_t *data,
+    size_t len, uint8_t *out, size_t *out_len);
 /* Runs an event of nlm. Returns NULL, or how it broke the rules. */
 const char *server_event(struct locks_server *, struct ipc_message *);
 

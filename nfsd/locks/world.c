@@ -436,3 +436,14 @@ thread_clear(struct locks_thread *t)
 	judge_release(&t->judge);
 	broker_client_free(t->broker);
 }
+
+/*
+ * A thread that has just begun to answer finds that its exports are stale. One
+ * that has just ended looks by itself.
+ */
+void
+thread_release(struct locks_thread *t)
+{
+	if (!atomic_load(&t->answers))
+		(void)active_release(&t->server->judge.active, &t->judge.held);
+}

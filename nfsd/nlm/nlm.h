@@ -14,6 +14,7 @@
 
 #include "nfsd/locks/proto.h"
 #include "nfsd/nlm/order.h"
+#include "nfsd/nlm/question.h"
 #include "nfsd/nlm/states.h"
 #include "rpc/rpc.h"
 #include "rpc/xdr.h"
@@ -94,14 +95,8 @@ struct call_ctx {
 	struct nlm *nlm;
 	const struct call_args *args;
 	uint64_t owner; /* of a lock, and its file: see order.h; 0: none */
+	struct nlm_question question; /* of a call that is parked */
 	bool must_prove; /* a restart by UDP: is it true? */
-};
-
-/* A question to the locks role; the texts stand behind it. */
-struct nlm_question {
-	uint32_t type; /* enum locks_question */
-	struct locks_ask ask;
-	struct slice name, owner;
 };
 
 /* What the operations use; one per process. */
@@ -109,10 +104,13 @@ struct nlm {
 	bool nolocks; /* every lock is refused */
 	struct nlm_states states;
 	struct order order; /* of calls on file threads */
-	/*
-	 * Asks the locks role and waits for the answer: brief questions in the
-	 * event loop, others on a file thread. False: there is none.
-	 */
+	struct locks_answer answer; /* to the parked call that runs again */
+	const uint8_t *answer_owner;
+	/* No: there is no room, and no call of the owner to be overtaken. */
+	bool (*may_park)(void *arg, uint64_t owner, unsigned int queue);
+	/* Asks with the others of this turn. False: there is no room. */
+	bool (*park)(void *arg, const struct call_ctx *, struct rpc_job *);
+	/* File thread: asks and waits for the answer. False: there is none. */
 	bool (*ask)(void *arg, unsigned int thread, const struct nlm_question *,
 	    struct locks_answer *, uint8_t *owner);
 	/* An answer to a call-back, or a forged one. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The procedures of NLM and NSM. This process has no table of locks: it asks the
- * locks role, and on a file thread what cannot be answered at once. What a call
- * says about its sender is a claim, which the locks role judges.
+ * locks role. A call in the event loop is parked until its answer comes. If that
+ * is not to be had at once, a file thread asks again. What a call says about its
+ * sender is a claim, which the locks role judges.
  * Runs in: nfsd nlm (event loop and file threads), tests.
  */
 #include <string.h>
@@ -11,8 +12,7 @@
 #include "nfsd/nlm/nlm.h"
 #include "rpc/server.h"
 
-#define PRIVILEGED  1024 /* only root may send from the ports below */
-#define LOOP_THREAD 0 /* file threads count from 1 */
+#define PRIVILEGED 1024 /* only root may send from the ports below */
 
 /* The call must run again on a file thread, with those of its export. */
 static bool
@@ -54,20 +54,41 @@ owner_of(const struct nlm *nlm, const struct nlm_question *q)
 	return hash_bytes(key, parts, sizeof(parts)) | 1;
 }
 
-/*
- * The answer, if there is one that waits for nothing. It takes less than waking
- * a file thread.
- */
+/* Asks with the others of this turn. False: the call is not parked. */
 static bool
-ask_briefly(struct call_ctx *ctx, struct nlm_question *q, struct call_res *res)
+is_parked(struct call_ctx *ctx, const struct nlm_question *q)
 {
-	q->ask.brief = true;
-	if (ctx->nlm->ask(ctx->nlm->arg, LOOP_THREAD, q, &res->answer,
-		res->oh) &&
-	    res->answer.stat != LOCKS_LATER)
-		return true;
-	q->ask.brief = false;
-	return false;
+	struct rpc_call *call = ctx->call;
+
+	call->queue = fh_export_id(&q->ask.fh);
+	if (!ctx->nlm->may_park(ctx->nlm->arg, ctx->owner, call->queue))
+		return false;
+	ctx->question = *q;
+	ctx->question.ask.brief = true;
+	call->parked = call->deferred = true;
+	return true;
+}
+
+/* The answer of a call that was parked. False: a file thread asks again. */
+static bool
+recall(const struct nlm *nlm, struct call_res *res)
+{
+	if (nlm->answer.stat == LOCKS_LATER)
+		return false;
+	res->answer = nlm->answer;
+	if (res->answer.owner_len > 0)
+		memcpy(res->oh, nlm->answer_owner, res->answer.owner_len);
+	return true;
+}
+
+/* In the event loop: is the call answered, or parked for an answer? */
+static bool
+is_brief(struct call_ctx *ctx, const struct nlm_question *q,
+    struct call_res *res)
+{
+	if (ctx->call->may_block)
+		return false;
+	return ctx->call->parked ? recall(ctx->nlm, res) : is_parked(ctx, q);
 }
 
 /*
@@ -89,11 +110,8 @@ static void
 ask_lock(struct call_ctx *ctx, enum locks_question type,
     const struct call_args *args, bool monitored, struct call_res *res)
 {
-	struct nlm_question q = {
-		.type = type, .name = args->name, .owner = args->oh
-	};
+	struct nlm_question q = { .name = args->name, .owner = args->oh };
 	struct locks_ask *a = &q.ask;
-	uint64_t at_ns;
 
 	ctx->args = args;
 	res->cookie = args->cookie;
@@ -103,6 +121,7 @@ ask_lock(struct call_ctx *ctx, enum locks_question type,
 	res->answer.stat = LOCKS_NOLOCKS;
 	if (ctx->nlm->nolocks)
 		return;
+	a->type = type;
 	memcpy(a->fh.bytes, args->fh.data, sizeof(a->fh.bytes));
 	set_client(ctx->call, &args->name, &a->client);
 	a->cred = ctx->call->cred;
@@ -118,14 +137,9 @@ ask_lock(struct call_ctx *ctx, enum locks_question type,
 	a->reclaim = args->reclaim;
 	a->monitored = monitored;
 	ctx->owner = owner_of(ctx->nlm, &q);
-	at_ns = ctx->call->started_ns;
-	if (!ctx->call->may_block &&
-	    !order_has(&ctx->nlm->order, ctx->owner, at_ns) &&
-	    ask_briefly(ctx, &q, res))
+	if (is_brief(ctx, &q, res) || is_deferred(ctx, fh_export_id(&a->fh)))
 		return;
-	if (is_deferred(ctx, fh_export_id(&a->fh)))
-		return;
-	order_wait(&ctx->nlm->order, ctx->owner, at_ns);
+	order_wait(&ctx->nlm->order, ctx->owner, ctx->call->started_ns);
 	ask(ctx, &q, res);
 }
 
@@ -218,7 +232,7 @@ void
 nlm_free(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	struct nlm_question q = { .type = LOCKS_FREE, .name = args->name };
+	struct nlm_question q = { .ask.type = LOCKS_FREE, .name = args->name };
 
 	ctx->args = args;
 	if (ctx->nlm->nolocks || is_deferred(ctx, NLM_FREE_QUEUE))
@@ -274,6 +288,15 @@ deferred(void *arg, const struct call_ctx *ctx, const struct rpc_call *call)
 		order_add(&nlm->order, ctx->owner, call->started_ns);
 }
 
+static bool
+parked(void *arg, const struct call_ctx *ctx,
+    const struct rpc_call *call UNUSED, struct rpc_job *job)
+{
+	const struct nlm *nlm = arg;
+
+	return nlm->park(nlm->arg, ctx, job);
+}
+
 /*
  * Only what an export admits is called. Without locks the exports are not
  * known: respond() then decides.
@@ -304,6 +327,7 @@ nlm_hooks(struct nlm *nlm)
 		.res_size = sizeof(struct call_res),
 		.begin = begin,
 		.deferred = deferred,
+		.parked = parked,
 		.end = end,
 		.arg = nlm };
 }

@@ -26,6 +26,8 @@
 #include "nfsd/nfsd.h"
 #include "nfsd/nlm/callback.h"
 #include "nfsd/nlm/notify.h"
+#include "nfsd/nlm/parking.h"
+#include "nfsd/nlm/question.h"
 #include "process/listen.h"
 #include "pool/pool.h"
 #include "rpc/reply_cache.h"
@@ -64,7 +66,8 @@ struct nlm_role {
 	bool has_setup;
 	struct event_base *base;
 	struct nlm nlm;
-	struct ipc_client locks[LOCKS_THREADS]; /* by thread */
+	struct ipc_client locks[LOCKS_THREADS - 1]; /* of file threads */
+	struct parking *parking; /* with the channel of the event loop */
 	int events; /* channel of events; -1: none */
 	struct event *on_events, *on_parent, *on_drain;
 	struct listen_set sockets;
@@ -87,34 +90,27 @@ ask_once(struct nlm_role *r, unsigned int thread, const struct nlm_question *q,
     struct locks_answer *answer, uint8_t *owner)
 {
 	uint8_t question[LOCKS_ASK_MAX], reply[LOCKS_ANSWER_MAX];
-	size_t len = sizeof(q->ask);
-	struct ipc_message m = { .type = q->type, .data = question };
+	struct ipc_message m = { .type = LOCKS_ASK,
+		.data = question,
+		.len = question_put(q, question, sizeof(question)) };
+	struct slice answers = { reply, 0 };
+	const uint8_t *text;
 	ssize_t got;
 
-	memcpy(question, &q->ask, len);
-	if (q->name.len > 0)
-		memcpy(question + len, q->name.data, q->name.len);
-	len += q->name.len;
-	if (q->owner.len > 0)
-		memcpy(question + len, q->owner.data, q->owner.len);
-	m.len = len + q->owner.len;
-	got = ipc_client_ask(&r->locks[thread], &m, LOCKS_ANSWER, reply,
+	got = ipc_client_ask(&r->locks[thread - 1], &m, LOCKS_ANSWER, reply,
 	    sizeof(reply), NULL);
 	if (got == -1)
 		return false;
-	if ((size_t)got < sizeof(*answer))
-		fatalx("locks: answer too short");
-	memcpy(answer, reply, sizeof(*answer));
-	if (answer->owner_len != (size_t)got - sizeof(*answer) ||
-	    answer->stat > (q->ask.brief ? LOCKS_LATER : LOCKS_FAILED))
+	answers.len = (size_t)got;
+	if (!answer_get(&answers, false, answer, &text) || answers.len > 0)
 		fatalx("locks: malformed answer");
-	memcpy(owner, reply + sizeof(*answer), answer->owner_len);
+	memcpy(owner, text, answer->owner_len);
 	return true;
 }
 
 /*
- * A locks role that has ended is waited for, but not in the event loop. The
- * question is then asked again: its answer may be lost, but so is the table.
+ * A locks role that has ended is waited for. The question is then asked again:
+ * its answer may be lost, but so is the table.
  */
 static bool
 ask(void *arg, unsigned int thread, const struct nlm_question *q,
@@ -123,8 +119,24 @@ ask(void *arg, unsigned int thread, const struct nlm_question *q,
 	struct nlm_role *r = arg;
 
 	return ask_once(r, thread, q, answer, owner) ||
-	    (!q->ask.brief && ipc_client_wait(&r->locks[thread], LOCKS_MS) &&
+	    (ipc_client_wait(&r->locks[thread - 1], LOCKS_MS) &&
 		ask_once(r, thread, q, answer, owner));
+}
+
+static bool
+may_park(void *arg, uint64_t owner, unsigned int queue)
+{
+	const struct nlm_role *r = arg;
+
+	return parking_may_add(r->parking, owner, queue);
+}
+
+static bool
+park(void *arg, const struct call_ctx *ctx, struct rpc_job *call)
+{
+	const struct nlm_role *r = arg;
+
+	return parking_add(r->parking, ctx, call);
 }
 
 /*
@@ -193,7 +205,7 @@ on_proved(void *arg, const struct locks_client *client, struct slice name,
 	x->job.queue = NLM_FREE_QUEUE;
 	x->job.size = sizeof(*x);
 	x->role = r;
-	x->q.type = LOCKS_FREE;
+	x->q.ask.type = LOCKS_FREE;
 	x->q.ask.client = *client;
 	x->q.ask.state = state;
 	x->q.ask.proven = true;
@@ -315,10 +327,12 @@ on_channels(void *arg, struct ipc_message *m)
 	struct nlm_role *r = arg;
 	unsigned int i;
 
-	for (i = 0; i < LOCKS_THREADS; i++) {
-		ipc_client_replace(&r->locks[i], m->fds[i]);
-		m->fds[i] = -1;
+	for (i = 0; i < nitems(r->locks); i++) {
+		ipc_client_replace(&r->locks[i], m->fds[i + 1]);
+		m->fds[i + 1] = -1;
 	}
+	parking_set_channel(r->parking, m->fds[0]);
+	m->fds[0] = -1;
 	close_events(r);
 	r->events = m->fds[LOCKS_THREADS];
 	m->fds[LOCKS_THREADS] = -1;
@@ -458,11 +472,14 @@ make_state(struct nlm_role *r)
 		ipc_client_init(&r->locks[i], -1);
 	r->events = -1;
 	r->nlm = (struct nlm){ .nolocks = r->setup.nolocks,
+		.may_park = may_park,
+		.park = park,
 		.ask = ask,
 		.answered = on_answered,
 		.respond = on_respond,
 		.prove = on_prove,
 		.arg = r };
+	r->parking = parking_new(r->base, &r->nlm);
 	r->out = outgoing_new(r->base, r->proofs, r->stats);
 	r->callbacks = callback_new(r->out, r->stats, on_reply, r);
 	r->notifier = notify_new(r->base, r->out, &hooks);
@@ -508,7 +525,7 @@ start_serving(struct nlm_role *r)
 	r->server = rpc_server_new(programs, nitems(programs), &hooks);
 	rpc_server_set_cache(r->server, reply_cache_new(REPLIES, NULL, NULL));
 	r->pool =
-	    rpc_pool_new(r->base, LOCKS_THREADS - 1, QUEUE_MAX, NULL, NULL);
+	    rpc_pool_new(r->base, nitems(r->locks), QUEUE_MAX, NULL, NULL);
 	rpc_server_set_pool(r->server, r->pool);
 	if (limits->connections_max > files / 2)
 		limits->connections_max = (unsigned int)files / 2;

@@ -10,54 +10,42 @@
 #include <string.h>
 
 #include "locks_files.h"
+#include "locks_question.h"
 #include "nfsd/locks/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
-/* A question from eight bytes. */
-static size_t
-compose(const uint8_t *b, uint8_t out[LOCKS_ASK_MAX])
-{
-	struct locks_ask a = {
-		.client = { .from = { .family = AF_INET,
-				.bytes = { 10, 0, 0, b[1] & 3 } },
-		    .vers = 4,
-		    .kind = b[1] >> 2 & 1,
-		    .name_len = b[1] >> 3 & 3 },
-		.cred = { .flavor = AUTH_SYS },
-		.fh = handles[b[2] % HANDLES],
-		.owner_len = b[2] >> 2 & 7,
-		.svid = b[3] & 7,
-		.state = b[3] >> 3,
-		.offset = b[4] < 250 ? b[4] : UINT64_MAX / (b[4] - 249u),
-		.length = b[5] < 250 ? b[5] : UINT64_MAX / (b[5] - 249u),
-		.share_mode = b[4],
-		.share_access = b[5],
-		.exclusive = b[6] & 1,
-		.block = b[6] >> 1 & 1,
-		.reclaim = b[6] >> 2 & 1,
-		.monitored = b[6] >> 3 & 1,
-		.proven = b[6] >> 4 & 1,
-		.brief = b[6] >> 5 & 1
-	};
-
-	memset(out, b[7], LOCKS_ASK_MAX);
-	memcpy(out, &a, sizeof(a));
-	return sizeof(a) + a.client.name_len + a.owner_len;
-}
+#define SOME 3 /* questions that are made of bytes and travel together */
 
 static void
-ask(struct locks_thread *t, uint32_t type, const uint8_t *data, size_t len)
+ask(struct locks_thread *t, const uint8_t *data, size_t len)
 {
-	uint8_t out[LOCKS_ANSWER_MAX];
+	static uint8_t out[LOCKS_ANSWERS_MAX];
 	struct locks_answer a;
-	size_t n;
+	size_t n, at;
 
-	if (server_answer(t, type, data, len, out, &n) != NULL)
+	if (server_answer(t, data, len, out, &n) != NULL)
 		return;
-	memcpy(&a, out, sizeof(a));
-	if (a.stat > LOCKS_LATER || n != sizeof(a) + a.owner_len)
-		abort();
+	for (at = 0; at < n; at += sizeof(a) + a.owner_len) {
+		if (n - at < sizeof(a))
+			abort();
+		memcpy(&a, out + at, sizeof(a));
+		if (a.stat > LOCKS_LATER || a.owner_len > n - at - sizeof(a))
+			abort();
+	}
+}
+
+/* Some brief questions in one message. Returns the bytes that were used. */
+static size_t
+ask_some(struct locks_thread *t, const uint8_t *data, size_t len)
+{
+	uint8_t buf[SOME * LOCKS_ASK_MAX];
+	size_t at = 0, used;
+
+	for (used = 0; used < SOME * 8 && len - used >= 8; used += 8)
+		at += compose(data + used, true, buf + at);
+	ask(t, buf, at);
+	return used;
 }
 
 /* Some seconds pass; grants go to nowhere. */
@@ -79,10 +67,12 @@ step(struct locks_thread *t, const uint8_t *data, size_t len)
 	struct ipc_message m = { .type = data[0] & 7 };
 	size_t n = (size_t)data[1] * 2;
 
-	if (data[0] < 128) {
-		ask(t, data[0] & 7, buf, compose(data, buf));
+	if (data[0] < 96) {
+		ask(t, buf, compose(data, false, buf));
 		return 8;
 	}
+	if (data[0] < 128)
+		return ask_some(t, data, len);
 	if (data[0] < 160) {
 		pass_time(t->server, data[1]);
 		return 8;
@@ -90,7 +80,7 @@ step(struct locks_thread *t, const uint8_t *data, size_t len)
 	m.len = len - 8 < n ? len - 8 : n;
 	m.data = data + 8;
 	if (data[0] < 208)
-		ask(t, m.type, m.data, m.len);
+		ask(t, m.data, m.len);
 	else
 		(void)server_event(t->server, &m);
 	return 8 + m.len;

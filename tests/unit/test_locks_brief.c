@@ -24,13 +24,13 @@ static bool malformed;
 static enum locks_stat
 question(enum locks_question type, bool brief)
 {
-	uint8_t in[LOCKS_ASK_MAX], out[LOCKS_ANSWER_MAX];
+	uint8_t in[LOCKS_ASK_MAX], out[LOCKS_ANSWERS_MAX];
 	size_t n;
 
+	ask.type = type;
 	ask.brief = brief;
 	memcpy(in, &ask, sizeof(ask));
-	malformed =
-	    server_answer(&thread, type, in, sizeof(ask), out, &n) != NULL;
+	malformed = server_answer(&thread, in, sizeof(ask), out, &n) != NULL;
 	if (malformed)
 		return LOCKS_FAILED;
 	memcpy(&answer, out, sizeof(answer));
@@ -173,6 +173,92 @@ rights(void)
 	    "it can be unlocked");
 }
 
+/* Asks n questions in one message. Returns how nlm broke the rules, or NULL. */
+static const char *
+questions(struct locks_ask *q, unsigned int n, struct locks_answer *answers)
+{
+	static uint8_t out[LOCKS_ANSWERS_MAX];
+	size_t len = 0;
+	const char *why =
+	    server_answer(&thread, (uint8_t *)q, n * sizeof(*q), out, &len);
+
+	if (why == NULL && len == n * sizeof(*answers))
+		memcpy(answers, out, len);
+	return why;
+}
+
+/* The questions of one turn of nlm's event loop. */
+static void
+together(void)
+{
+	static struct locks_ask q[LOCKS_TOGETHER + 1];
+	struct locks_answer a[LOCKS_TOGETHER];
+	unsigned int i;
+
+	ok(becomes_known(), "known");
+	ask.type = LOCKS_LOCK;
+	ask.brief = true;
+	for (i = 0; i <= LOCKS_TOGETHER; i++)
+		q[i] = ask;
+	q[1].svid = 2;
+	q[2].type = LOCKS_UNLOCK;
+	q[3].svid = 2;
+	q[4].fh = handles[1];
+	ok(questions(q, 5, a) == NULL && a[0].stat == LOCKS_GRANTED &&
+		a[1].stat == LOCKS_DENIED && a[2].stat == LOCKS_GRANTED &&
+		a[3].stat == LOCKS_LATER && a[4].stat == LOCKS_LATER,
+	    "five questions are answered in their order");
+	q[3] = q[4];
+	q[3].type = LOCKS_UNLOCK;
+	ok(questions(q + 3, 1, a) == NULL && a[0].stat == LOCKS_GRANTED,
+	    "one alone");
+	q[2] = q[4];
+	ok(questions(q + 2, 2, a) == NULL && a[0].stat == LOCKS_LATER &&
+		a[1].stat == LOCKS_LATER,
+	    "UNLOCK does not overtake a LOCK that needs the broker");
+	q[2].svid = 2;
+	ok(questions(q + 2, 2, a) == NULL && a[0].stat == LOCKS_LATER &&
+		a[1].stat == LOCKS_GRANTED,
+	    "that of another owner does");
+	ok(questions(q, 0, a) != NULL, "none is no message");
+	q[2] = q[3] = q[4] = ask;
+	ok(questions(q, LOCKS_TOGETHER, a) == NULL, "as many as there may be");
+	ok(questions(q, LOCKS_TOGETHER + 1, a) != NULL, "not one more");
+	q[2].type = LOCKS_LOCK;
+	q[3].type = LOCKS_QUESTIONS;
+	(void)question(LOCKS_UNLOCK, true);
+	ok(questions(q, 4, a) != NULL, "one that there is not");
+	q[3] = ask;
+	q[3].brief = false;
+	ok(questions(q, 4, a) != NULL, "one that may wait");
+	q[3] = ask;
+	q[3].owner_len = 1;
+	ok(questions(q, 4, a) != NULL, "one whose text is missing");
+	ask.svid = 7;
+	cmp_ok(question(LOCKS_TEST, false), "==", LOCKS_GRANTED,
+	    "nothing was locked by these messages");
+	ask.svid = 1;
+}
+
+/* An idle thread keeps the exports, but not for longer than they count. */
+static void
+holds(void)
+{
+	struct served_exports *x = atomic_load(&server.judge.active.list);
+
+	(void)question(LOCKS_UNLOCK, true);
+	ok(thread.judge.held.list == x, "a thread keeps the exports");
+	judge_set_exports(&server.judge, locks_files_exports());
+	thread_release(&thread);
+	ok(thread.judge.held.list == NULL, "not if there are others");
+	thread_release(&thread);
+	(void)question(LOCKS_UNLOCK, true);
+	ok(thread.judge.held.list == server.judge.active.list,
+	    "it takes these when it is asked");
+	thread_release(&thread);
+	ok(thread.judge.held.list != NULL, "and keeps them");
+}
+
 static struct served_exports *
 exports_with(const char *options)
 {
@@ -281,6 +367,8 @@ main(void)
 		.svid = 1,
 		.exclusive = true };
 	files();
+	together();
+	holds();
 	waits();
 	rights();
 	grants();

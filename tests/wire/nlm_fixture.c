@@ -122,7 +122,7 @@ ask(void *arg UNUSED, unsigned int thread UNUSED, const struct nlm_question *q,
 
 	if (gone)
 		return false;
-	if (q->type != LOCKS_FREE &&
+	if (q->ask.type != LOCKS_FREE &&
 	    (q->name.len != q->ask.client.name_len ||
 		q->owner.len != q->ask.owner_len))
 		abort(); /* the texts are not those of the question */
@@ -130,15 +130,15 @@ ask(void *arg UNUSED, unsigned int thread UNUSED, const struct nlm_question *q,
 	answer->admitted = true;
 	if (always != -1)
 		answer->stat = (uint32_t)always;
-	else if (q->type == LOCKS_FREE)
+	else if (q->ask.type == LOCKS_FREE)
 		answer->stat = restart(q);
-	else if (q->type == LOCKS_UNLOCK || q->type == LOCKS_CANCEL)
+	else if (q->ask.type == LOCKS_UNLOCK || q->ask.type == LOCKS_CANCEL)
 		answer->stat = release(q);
-	else if (q->type == LOCKS_TEST && other != NULL)
+	else if (q->ask.type == LOCKS_TEST && other != NULL)
 		describe(other, q, answer, owner);
-	else if (q->type == LOCKS_LOCK && other != NULL)
+	else if (q->ask.type == LOCKS_LOCK && other != NULL)
 		answer->stat = q->ask.block ? LOCKS_BLOCKED : LOCKS_DENIED;
-	else if (q->type == LOCKS_LOCK)
+	else if (q->ask.type == LOCKS_LOCK)
 		hold(q);
 	return true;
 }

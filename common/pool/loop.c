@@ -53,12 +53,11 @@ set_watch(struct rpc_pool *p)
 static void
 leave_loop(struct rpc_pool *p, struct rpc_seat *seat)
 {
-	struct rpc_seat *other;
 	struct rpc_queue *q;
 
 	TAILQ_FOREACH (q, &p->waiting, entry)
 		if (q->turn == POOL_TURN_SHORT && pool_is_ready(p, q) &&
-		    q->bytes <= HERE_JOBS_MAX)
+		    q->bytes - q->held_bytes <= HERE_JOBS_MAX)
 			break;
 	if (q != NULL)
 		set_watch(p);
@@ -69,36 +68,36 @@ leave_loop(struct rpc_pool *p, struct rpc_seat *seat)
 		p->section++;
 		p->away = true;
 	}
-	while ((other = pool_assign(p)) != NULL)
-		sem_post(&other->called);
+	pool_assign_all(p);
 }
 
 /*
- * The runner comes back to the event loop. Returns false if the watch runs that
- * by now. Called with the lock held.
+ * The runner comes back to the event loop, with the jobs that are done. Returns
+ * false if the watch runs that by now. Called with the lock held.
  */
 static bool
-come_back(struct rpc_pool *p, struct rpc_seat *seat, struct job_list *finished)
+come_back(struct rpc_pool *p, struct rpc_seat *seat, struct job_list *ran,
+    struct job_list *finished)
 {
-	struct rpc_seat *other;
 	struct rpc_job *job;
 
 	if (p->runner != seat)
 		return false;
 	p->away = false;
 	seat->queue->running--;
+	pool_sort_out(p, ran, finished);
+	STAILQ_CONCAT(&seat->jobs, ran);
 	pool_put_back(p, seat->queue, &seat->jobs);
 	seat->queue = NULL;
 	STAILQ_FOREACH (job, finished, entry)
 		pool_forget(p, job);
-	while ((other = pool_assign(p)) != NULL)
-		sem_post(&other->called);
+	pool_assign_all(p);
 	return true;
 }
 
 /* Runs jobs for HERE_NS at most. At least one job waits. */
 static void
-run_some(struct rpc_seat *seat, struct job_list *finished)
+run_some(struct rpc_seat *seat, struct job_list *ran)
 {
 	uint64_t end = clock_ns() + HERE_NS;
 	struct rpc_job *job;
@@ -107,7 +106,7 @@ run_some(struct rpc_seat *seat, struct job_list *finished)
 		job = STAILQ_FIRST(&seat->jobs);
 		STAILQ_REMOVE_HEAD(&seat->jobs, entry);
 		job->run(job, seat->number);
-		STAILQ_INSERT_TAIL(finished, job, entry);
+		STAILQ_INSERT_TAIL(ran, job, entry);
 	} while (!STAILQ_EMPTY(&seat->jobs) && clock_ns() < end);
 }
 
@@ -119,6 +118,7 @@ static bool
 run_here(struct rpc_pool *p, struct rpc_seat *seat)
 {
 	struct job_list finished = STAILQ_HEAD_INITIALIZER(finished);
+	struct job_list ran = STAILQ_HEAD_INITIALIZER(ran);
 	bool back, wake = false;
 
 	pthread_mutex_lock(&p->lock);
@@ -126,13 +126,14 @@ run_here(struct rpc_pool *p, struct rpc_seat *seat)
 	pthread_mutex_unlock(&p->lock);
 	if (seat->queue == NULL)
 		return true;
-	run_some(seat, &finished);
+	run_some(seat, &ran);
 	pthread_mutex_lock(&p->lock);
-	back = come_back(p, seat, &finished);
-	if (!back && STAILQ_EMPTY(&seat->jobs))
-		pool_leave_queue(p, seat);
-	if (!back)
-		wake = pool_hand_back(p, &finished);
+	back = come_back(p, seat, &ran, &finished);
+	if (!back) {
+		wake = pool_hand_back(p, &ran);
+		STAILQ_CONCAT(&seat->jobs, &ran);
+		pool_assign_all(p);
+	}
 	pthread_mutex_unlock(&p->lock);
 	if (back)
 		pool_finish(&finished);

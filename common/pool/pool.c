@@ -27,9 +27,6 @@
 static bool
 next_jobs(struct rpc_pool *p, struct rpc_seat *seat)
 {
-	struct rpc_seat *other;
-
-	seat->queue = NULL;
 	if (seat == &p->first && p->over)
 		return false;
 	seat->queue = pool_ready_queue(p);
@@ -40,8 +37,8 @@ next_jobs(struct rpc_pool *p, struct rpc_seat *seat)
 	else
 		LIST_INSERT_HEAD(&p->idle, seat, entry);
 	/* A job that ended may have made room for more than this one. */
-	while (seat->queue != NULL && (other = pool_assign(p)) != NULL)
-		sem_post(&other->called);
+	if (seat->queue != NULL)
+		pool_assign_all(p);
 	return true;
 }
 
@@ -68,28 +65,31 @@ run_jobs(struct rpc_pool *p, struct job_list *jobs, unsigned int number)
 		since = now;
 		pthread_mutex_lock(&p->lock);
 		wake = pool_hand_back(p, &finished);
+		pool_assign_all(p); /* their errands do not wait for the rest */
 		pthread_mutex_unlock(&p->lock);
 		if (wake)
 			pool_wake_loop(p);
+		STAILQ_CONCAT(jobs, &finished);
 	}
 	STAILQ_CONCAT(jobs, &finished);
 }
 
 /*
- * Hands the jobs of the seat back and gets others, perhaps after a wait. Returns
- * false if there are no more.
+ * Hands the jobs of the seat back and gets others, perhaps after a wait: first
+ * those whose errands it has run. Returns false if there are no more.
  */
 static bool
 change_jobs(struct rpc_pool *p, struct rpc_seat *seat)
 {
-	bool wake = false, more, idle;
+	bool wake, more = true, idle;
 
 	pthread_mutex_lock(&p->lock);
-	if (seat->queue != NULL) {
-		pool_leave_queue(p, seat);
-		wake = pool_hand_back(p, &seat->jobs);
+	wake = pool_hand_back(p, &seat->jobs);
+	if (STAILQ_EMPTY(&seat->jobs)) {
+		if (seat->queue != NULL)
+			pool_leave_queue(p, seat);
+		more = next_jobs(p, seat);
 	}
-	more = next_jobs(p, seat);
 	idle = more && seat->queue == NULL;
 	if (!more && p->closing)
 		pool_wake_all(p); /* the others end too */
@@ -109,13 +109,12 @@ static void
 kick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct rpc_pool *p = arg;
-	struct rpc_seat *seat;
 	bool leave;
 
 	pthread_mutex_lock(&p->lock);
 	leave = pool_may_leave(p);
-	while (!leave && (seat = pool_assign(p)) != NULL)
-		sem_post(&seat->called);
+	if (!leave)
+		pool_assign_all(p);
 	pthread_mutex_unlock(&p->lock);
 	if (leave)
 		(void)event_base_loopbreak(p->base);
@@ -223,8 +222,10 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 		fatal("file threads");
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->ready, NULL);
-	for (i = 0; i < BUCKETS; i++)
+	for (i = 0; i < BUCKETS; i++) {
 		LIST_INIT(&p->queues[i]);
+		LIST_INIT(&p->errands[i]);
+	}
 	LIST_INIT(&p->idle);
 	TAILQ_INIT(&p->waiting);
 	STAILQ_INIT(&p->finished);

@@ -12,6 +12,12 @@
  * one thread. That is for short work which can wait, but seldom does. With
  * POOL_TURN_SHORT this may be the thread of the event loop: it leaves the loop, and
  * if the job waits, another thread goes on with the loop.
+ *
+ * A job may leave errands when it has run: work that may wait for long, and that
+ * many jobs can share. Errands of one object are one if none of them has begun. So
+ * an errand begins after all jobs that it serves have run. The job is held
+ * meanwhile: it keeps its place and its memory, but no thread, and the jobs in turn
+ * behind it run. When its errands have ended, it runs once more and is done.
  * Runs in: the process that reads the network.
  */
 #ifndef POOL_H
@@ -28,6 +34,7 @@
 #define RPC_POOL_BYTES_MAX   (64 * 1024 * 1024) /* of jobs not yet done */
 
 struct event_base;
+struct rpc_errand;
 struct rpc_pool;
 struct rpc_queue;
 
@@ -42,7 +49,29 @@ struct rpc_job {
 	unsigned int turn; /* 0: side by side with the others */
 	uint64_t sender; /* jobs of one that end together are done together */
 	size_t size; /* bytes of memory that it holds until it is done */
-	struct rpc_queue *in; /* the pool's */
+	/* Set by run: the job is held for these. They stay valid until done. */
+	struct rpc_errand *errands;
+	unsigned int nerrands;
+	bool in_order; /* one errand after the other, not side by side */
+	/* The pool's. run may read held: its errands have ended. */
+	bool held;
+	bool begun;
+	unsigned int nbegun, npending; /* errands */
+	struct rpc_queue *in;
+};
+
+/* What has to be done for an object, by one of the jobs that need it. */
+struct rpc_errand {
+	struct rpc_job job; /* the pool's */
+	int (*run)(struct rpc_errand *, unsigned int thread); /* file thread */
+	void *object; /* the pool compares it and never follows it */
+	void *arg; /* for run, as is the object */
+	int result; /* of run, of whichever errand served this one */
+	/* The pool's. */
+	struct rpc_job *of;
+	LIST_ENTRY(rpc_errand) bucket;
+	STAILQ_ENTRY(rpc_errand) entry;
+	STAILQ_HEAD(, rpc_errand) others; /* of a leader: those it serves too */
 };
 
 /*

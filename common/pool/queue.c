@@ -61,7 +61,15 @@ new_queue(struct rpc_pool *p, unsigned int number, unsigned int turn)
 	return q;
 }
 
-/* A job is done. No thread uses a queue whose last job is done. */
+static void
+free_unused(struct rpc_queue *q)
+{
+	if (q->jobs > 0 || q->running > 0)
+		return;
+	LIST_REMOVE(q, bucket);
+	free(q);
+}
+
 void
 pool_forget(struct rpc_pool *p, const struct rpc_job *job)
 {
@@ -69,10 +77,8 @@ pool_forget(struct rpc_pool *p, const struct rpc_job *job)
 
 	p->bytes -= job->size;
 	q->bytes -= job->size;
-	if (--q->jobs > 0)
-		return;
-	LIST_REMOVE(q, bucket);
-	free(q);
+	q->jobs--;
+	free_unused(q);
 }
 
 /* May one more thread serve the queue? */
@@ -110,6 +116,7 @@ pool_take_jobs(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 		job = STAILQ_FIRST(&q->waiting);
 		STAILQ_REMOVE_HEAD(&q->waiting, entry);
 		STAILQ_INSERT_TAIL(jobs, job, entry);
+		job->begun = true;
 		q->nwaiting--;
 		p->nwaiting--;
 	} while (q->turn != 0 && q->nwaiting > 0);
@@ -155,6 +162,15 @@ pool_assign(struct rpc_pool *p)
 	return seat;
 }
 
+void
+pool_assign_all(struct rpc_pool *p)
+{
+	struct rpc_seat *seat;
+
+	while ((seat = pool_assign(p)) != NULL)
+		sem_post(&seat->called);
+}
+
 /* Called with the lock held. */
 void
 pool_wake_all(struct rpc_pool *p)
@@ -177,19 +193,6 @@ pool_wake_loop(const struct rpc_pool *p)
 			fatal("file thread: waking the event loop");
 }
 
-/*
- * Gives finished jobs to the event loop. Returns true if it must be woken.
- * Called with the lock held.
- */
-bool
-pool_hand_back(struct rpc_pool *p, struct job_list *jobs)
-{
-	bool first = STAILQ_EMPTY(&p->finished) && !STAILQ_EMPTY(jobs);
-
-	STAILQ_CONCAT(&p->finished, jobs);
-	return first;
-}
-
 void
 pool_wait(struct rpc_seat *seat)
 {
@@ -197,12 +200,12 @@ pool_wait(struct rpc_seat *seat)
 		continue; /* EINTR */
 }
 
-/* The queue may be gone once the jobs are handed back. The lock is held. */
 void
 pool_leave_queue(struct rpc_pool *p, struct rpc_seat *seat)
 {
-	seat->queue->running--;
 	p->running--;
+	seat->queue->running--;
+	free_unused(seat->queue);
 	seat->queue = NULL;
 }
 
@@ -260,14 +263,34 @@ pool_put_back(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 	STAILQ_CONCAT(&q->waiting, jobs);
 }
 
-/* Is there a place and memory for one more job of the queue? NULL: a new one. */
+/*
+ * Is there a place and memory for one more job of the queue? NULL: a new one. Jobs
+ * that are held have a place each. There may be more of them than places.
+ */
 bool
 pool_has_room(const struct rpc_pool *p, const struct rpc_queue *q, size_t size)
 {
-	return is_fair(q == NULL ? 0 : q->nwaiting, 1,
-		   p->queue_max - p->nwaiting) &&
+	size_t used = p->nwaiting + p->nheld;
+
+	return used < p->queue_max &&
+	    is_fair(q == NULL ? 0 : q->nwaiting + q->nheld, 1,
+		p->queue_max - used) &&
 	    is_fair(q == NULL ? 0 : q->bytes, size,
 		RPC_POOL_BYTES_MAX - p->bytes);
+}
+
+/* Adds a job at the end of its queue. */
+static void
+enqueue(struct rpc_pool *p, struct rpc_queue *q, struct rpc_job *job)
+{
+	job->in = q;
+	q->jobs++;
+	q->bytes += job->size;
+	p->bytes += job->size;
+	STAILQ_INSERT_TAIL(&q->waiting, job, entry);
+	if (q->nwaiting++ == 0)
+		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
+	p->nwaiting++;
 }
 
 /* Adds a job to its queue. Returns false if there is no room. */
@@ -282,13 +305,17 @@ pool_add(struct rpc_pool *p, struct rpc_job *job)
 		q = new_queue(p, job->queue, job->turn);
 	if (q == NULL)
 		return false;
-	job->in = q;
-	q->jobs++;
-	q->bytes += job->size;
-	p->bytes += job->size;
-	STAILQ_INSERT_TAIL(&q->waiting, job, entry);
-	if (q->nwaiting++ == 0)
-		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
-	p->nwaiting++;
+	enqueue(p, q, job);
 	return true;
+}
+
+void
+pool_add_errand(struct rpc_pool *p, struct rpc_job *job,
+    struct rpc_queue *otherwise)
+{
+	struct rpc_queue *q = pool_find_queue(p, job->queue, job->turn);
+
+	if (q == NULL)
+		q = new_queue(p, job->queue, job->turn);
+	enqueue(p, q != NULL ? q : otherwise, job);
 }

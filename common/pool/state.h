@@ -19,7 +19,7 @@
 
 STAILQ_HEAD(job_list, rpc_job);
 
-/* The jobs of one queue number and turn. It exists while it has some. */
+/* The jobs of one queue number and turn. It exists while it has jobs or threads. */
 struct rpc_queue {
 	LIST_ENTRY(rpc_queue) bucket;
 	TAILQ_ENTRY(rpc_queue) entry; /* when jobs wait */
@@ -27,6 +27,7 @@ struct rpc_queue {
 	unsigned int turn;
 	size_t jobs; /* not yet done */
 	size_t bytes; /* of them */
+	size_t nheld, held_bytes; /* of these, jobs that wait for errands */
 	size_t nwaiting;
 	unsigned int running; /* threads that serve it */
 	struct job_list waiting;
@@ -49,7 +50,8 @@ struct rpc_pool {
 	LIST_HEAD(queue_bucket, rpc_queue) queues[BUCKETS];
 	TAILQ_HEAD(, rpc_queue) waiting; /* the next one to be served first */
 	struct job_list finished;
-	size_t nwaiting, bytes; /* of all queues */
+	LIST_HEAD(errand_bucket, rpc_errand) errands[BUCKETS]; /* leaders */
+	size_t nwaiting, nheld, bytes; /* of all queues */
 	size_t queue_max;
 	LIST_HEAD(, rpc_seat) idle; /* threads without a job, the last first */
 	bool closing;
@@ -81,7 +83,10 @@ struct rpc_queue *pool_find_queue(struct rpc_pool *, unsigned int number,
     unsigned int turn);
 /* Adds a job to its queue. Returns false if there is no room. */
 bool pool_add(struct rpc_pool *, struct rpc_job *);
-/* A job is done. No thread uses a queue whose last job is done. */
+/* Adds an errand; otherwise: its queue if there is no memory for another. */
+void pool_add_errand(struct rpc_pool *, struct rpc_job *,
+    struct rpc_queue *otherwise);
+/* A job is done. */
 void pool_forget(struct rpc_pool *, const struct rpc_job *);
 /* May one more thread serve the queue? */
 bool pool_is_ready(const struct rpc_pool *, const struct rpc_queue *);
@@ -94,7 +99,7 @@ struct rpc_queue *pool_ready_queue(struct rpc_pool *);
 void pool_take_jobs(struct rpc_pool *, struct rpc_queue *, struct job_list *);
 /* The jobs that were not run wait again, before those that came later. */
 void pool_put_back(struct rpc_pool *, struct rpc_queue *, struct job_list *);
-/* The queue may be gone once the jobs are handed back. */
+/* The thread has no more jobs of its queue. */
 void pool_leave_queue(struct rpc_pool *, struct rpc_seat *);
 /* Is there a thread that can be woken? */
 bool pool_has_seat(const struct rpc_pool *);
@@ -103,16 +108,27 @@ bool pool_has_seat(const struct rpc_pool *);
  * NULL: there is none, or no job.
  */
 struct rpc_seat *pool_assign(struct rpc_pool *);
+/* Wakes threads for all jobs that are ready. */
+void pool_assign_all(struct rpc_pool *);
 void pool_wake_all(struct rpc_pool *);
-/*
- * Gives finished jobs to the event loop. Returns true if it must be woken.
- */
-bool pool_hand_back(struct rpc_pool *, struct job_list *);
 /* Without the lock. */
 void pool_wake_loop(const struct rpc_pool *);
 void pool_wait(struct rpc_seat *);
 /* Calls done for all, without the lock. Event loop only. */
 void pool_finish(struct job_list *);
+
+/*
+ * errand.c. Sorts jobs that have run: those that leave no errands are done, those
+ * that do are held. Jobs whose errands have just ended are all that remains in the
+ * list.
+ */
+void pool_sort_out(struct rpc_pool *, struct job_list *jobs,
+    struct job_list *done);
+/*
+ * Gives the jobs that are done to the event loop. Returns true if it must be woken.
+ * Jobs that remain in the list are to be run once more.
+ */
+bool pool_hand_back(struct rpc_pool *, struct job_list *);
 
 /* loop.c. May the thread of the event loop leave it? With the lock. */
 bool pool_may_leave(const struct rpc_pool *);

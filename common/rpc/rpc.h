@@ -79,6 +79,7 @@ struct rpc_peer {
 struct call_ctx;
 struct call_args;
 struct call_res;
+struct rpc_errand;
 struct rpc_job;
 
 struct rpc_proc {
@@ -90,6 +91,7 @@ struct rpc_proc {
 	unsigned int flags;
 };
 
+#define RPC_ERRANDS    2 /* of one call at most */
 #define RPC_TURN_SHORT 1u /* may run on the thread of the event loop */
 #define RPC_CACHED     0x1u /* not idempotent: uses the reply cache */
 #define RPC_ANY_PORT   0x2u /* an unprivileged program of the client calls */
@@ -126,10 +128,18 @@ struct rpc_call {
 	/*
 	 * Set as well by an operation that waits for another process, not for a
 	 * disk: hooks.parked gets the call. It stays set when the call runs again.
+	 * Such an operation leaves no errands.
 	 */
 	bool parked;
 	unsigned int turn; /* if deferred: RPC_TURN_SHORT, or see pool/pool.h */
 	unsigned int queue; /* the same */
+	/*
+	 * What an operation leaves to be done before the reply is made (pool/pool.h).
+	 * There is room for RPC_ERRANDS.
+	 */
+	struct rpc_errand *errands;
+	unsigned int nerrands;
+	bool in_order; /* one errand after the other */
 	/*
 	 * An operation that refuses the call sets the status here. RPC_SUCCESS,
 	 * the initial value, means that there is a result.
@@ -167,7 +177,8 @@ struct rpc_hooks {
 	/*
 	 * Fills the zeroed context. Returns AUTH_OK or the reason of a denial.
 	 * Runs on the thread of the attempt (call->thread), so twice for a
-	 * deferred call. May be NULL.
+	 * deferred call. And once more, with the context as it is, on the thread
+	 * that ends a call whose errands have ended. May be NULL.
 	 */
 	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
 	    struct rpc_call *);
@@ -185,13 +196,18 @@ struct rpc_hooks {
 	bool (*parked)(void *arg, const struct call_ctx *,
 	    const struct rpc_call *, struct rpc_job *);
 	/*
-	 * Called after run, on its thread, unless the call was deferred or
-	 * denied. May change the result. May be NULL.
+	 * The errands of the call have ended: adds what came of them to the
+	 * result, and lets their objects go. NULL: no operation leaves any.
+	 */
+	void (*settle)(struct call_ctx *, struct call_res *);
+	/*
+	 * Called after run, or after settle if there are errands, unless the call
+	 * was deferred or denied. May change the result. May be NULL.
 	 */
 	void (*ran)(struct call_ctx *, struct call_res *);
 	/*
-	 * Called after run, on its thread. True: the call is dropped, as if run
-	 * had said so. May be NULL.
+	 * Called after that, on the same thread. True: the call is dropped, as if
+	 * run had said so. May be NULL.
 	 */
 	bool (*drops)(const struct call_ctx *, const struct call_res *);
 	/*

@@ -46,6 +46,7 @@ struct rpc_server {
 	size_t in_flight;
 	uint64_t now_ns; /* while a batch is served; else 0 */
 	struct work work; /* of the event loop */
+	struct rpc_errand errands[RPC_ERRANDS]; /* the same */
 	pthread_mutex_t lock; /* protects the spare buffers */
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
@@ -61,7 +62,8 @@ struct deferred {
 	struct xdr_in args; /* its arguments, from their start */
 	size_t cap; /* bytes of the reply buffer */
 	uint8_t *reply; /* of the file thread; NULL: in brief, or no memory */
-	uint8_t brief[SHORT_MAX];
+	uint8_t brief[SHORT_MAX]; /* a call with errands has such a reply */
+	struct rpc_errand errands[RPC_ERRANDS];
 	_Alignas(max_align_t) uint8_t memory[]; /* call_* structs, arguments */
 };
 
@@ -266,9 +268,39 @@ attempt_denied(struct work *w)
 	return true;
 }
 
+/* The header of a reply to a call that succeeds. */
+static void
+begin_reply(struct work *w)
+{
+	rpc_put_accepted(&w->out, w->call.xid, RPC_SUCCESS);
+	w->call.room = w->out.base + w->out.len;
+	w->call.room_len = xdr_out_left(&w->out);
+}
+
+/* The operation has run, and what it left has been done. Encodes the result. */
+static void
+conclude(struct rpc_server *s, struct work *w)
+{
+	struct rpc_call *call = &w->call;
+
+	if (call->nerrands > 0)
+		s->hooks.settle(w->ctx, w->res);
+	if (s->hooks.ran != NULL)
+		s->hooks.ran(w->ctx, w->res);
+	if (s->hooks.drops != NULL && s->hooks.drops(w->ctx, w->res))
+		call->dropped = true;
+	if (call->refuse == RPC_SUCCESS)
+		call->proc->put(&w->out, w->res);
+	call->outcome = w->out.failed ? RPC_SYSTEM_ERR : call->refuse;
+	if (call->outcome != RPC_SUCCESS) {
+		xdr_out_init(&w->out, w->out.base, w->out.cap);
+		rpc_put_accepted(&w->out, call->xid, call->outcome);
+	}
+}
+
 /*
- * Decodes, runs, encodes. Only this function checks the cursors. Returns false
- * if the operation must run again on a file thread.
+ * Decodes, runs, encodes. Returns false if the operation must run again on a file
+ * thread. If it leaves errands, the caller sees to them and concludes the call.
  */
 static bool
 attempt(struct rpc_server *s, struct work *w)
@@ -278,9 +310,9 @@ attempt(struct rpc_server *s, struct work *w)
 	memset(w->ctx, 0, s->hooks.ctx_size);
 	memset(w->args, 0, s->hooks.args_size);
 	memset(w->res, 0, s->hooks.res_size);
-	rpc_put_accepted(&w->out, call->xid, RPC_SUCCESS);
-	call->room = w->out.base + w->out.len;
-	call->room_len = xdr_out_left(&w->out);
+	begin_reply(w);
+	call->nerrands = 0;
+	call->in_order = false;
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
 	call->deny = AUTH_OK;
@@ -292,28 +324,30 @@ attempt(struct rpc_server *s, struct work *w)
 		return attempt_denied(w);
 	w->begun = true;
 	call->proc->get(&w->in, w->args);
-	if (w->in.failed)
+	if (w->in.failed) {
 		call->outcome = RPC_GARBAGE_ARGS;
-	else {
-		call->proc->run(w->ctx, w->args, w->res);
-		if (call->deferred && !call->may_block)
-			return false;
-		if (call->deny != AUTH_OK)
-			return attempt_denied(w);
-		if (s->hooks.ran != NULL)
-			s->hooks.ran(w->ctx, w->res);
-		if (s->hooks.drops != NULL && s->hooks.drops(w->ctx, w->res))
-			call->dropped = true;
-		if (call->refuse == RPC_SUCCESS)
-			call->proc->put(&w->out, w->res);
-		if (!w->out.failed)
-			call->outcome = call->refuse;
-	}
-	if (call->outcome != RPC_SUCCESS) {
 		xdr_out_init(&w->out, w->out.base, w->out.cap);
 		rpc_put_accepted(&w->out, call->xid, call->outcome);
+		return true;
 	}
+	call->proc->run(w->ctx, w->args, w->res);
+	if (call->deferred && !call->may_block)
+		return false;
+	if (call->deny != AUTH_OK)
+		return attempt_denied(w);
+	if (call->nerrands == 0)
+		conclude(s, w);
 	return true;
+}
+
+/* Without file threads the errands are run where the operation ran. */
+static void
+run_errands(struct work *w)
+{
+	struct rpc_errand *e = w->call.errands, *end = e + w->call.nerrands;
+
+	for (; e < end; e++)
+		e->result = e->run(e, w->call.thread);
 }
 
 /*
@@ -351,6 +385,23 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 		free(reply);
 }
 
+/* All errands of the call have ended, and this thread makes its reply. */
+static void
+deferred_conclude(struct deferred *d, unsigned int thread)
+{
+	struct rpc_server *s = d->server;
+	struct work *w = &d->work;
+
+	w->call.thread = thread;
+	xdr_out_init(&w->out, d->brief,
+	    d->cap < sizeof(d->brief) ? d->cap : sizeof(d->brief));
+	begin_reply(w);
+	if (s->hooks.begin != NULL)
+		(void)s->hooks.begin(s->hooks.arg, w->ctx, &w->call);
+	conclude(s, w);
+	keep_reply(w);
+}
+
 /*
  * Runs a call again, from its start. Returns false if it must run once more, on a
  * file thread.
@@ -370,10 +421,12 @@ run_again(struct deferred *d, bool may_block, unsigned int thread)
 	w->call.deferred = false;
 	w->call.thread = thread;
 	ended = attempt(d->server, w);
-	if (ended)
-		keep_reply(w);
-	else
+	d->job.nerrands = ended ? w->call.nerrands : 0;
+	d->job.in_order = w->call.in_order;
+	if (!ended)
 		w->out.len = 0;
+	else if (d->job.nerrands == 0)
+		keep_reply(w);
 	if (w->out.len > sizeof(d->brief))
 		return ended;
 	memcpy(d->brief, w->out.base, w->out.len);
@@ -387,7 +440,12 @@ run_again(struct deferred *d, bool may_block, unsigned int thread)
 static void
 deferred_run(struct rpc_job *job, unsigned int thread)
 {
-	(void)run_again((struct deferred *)(void *)job, true, thread);
+	struct deferred *d = (struct deferred *)(void *)job;
+
+	if (job->held)
+		deferred_conclude(d, thread);
+	else
+		(void)run_again(d, true, thread);
 }
 
 /* Sends the reply, in the event loop. */
@@ -455,6 +513,7 @@ copy_call(struct rpc_server *s, const struct rpc_origin *origin,
 	d->work = *w;
 	d->work.begun = false;
 	d->work.call.peer = &d->origin.peer;
+	d->work.call.errands = d->job.errands = d->errands;
 	d->work.out.len = 0;
 	d->cap = w->out.cap;
 	d->reply = NULL;
@@ -550,6 +609,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.deferred = w->call.parked = false;
 	w->call.turn = 0;
 	w->call.queue = 0;
+	w->call.errands = s->errands;
 	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);
 	w->begun = false;
 	if (is_repeated(s, w, outlen, &verdict)) {
@@ -557,6 +617,10 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 		return verdict;
 	}
 	if (attempt(s, w)) {
+		if (w->call.nerrands > 0) {
+			run_errands(w);
+			conclude(s, w);
+		}
 		keep_reply(w);
 		finish(s, w);
 		*outlen = w->out.len;

@@ -46,6 +46,7 @@ unsigned int stub_begun, stub_ended, stub_executed;
 _Atomic unsigned int stub_joined;
 static uint64_t stub_last_ns;
 enum rpc_auth_stat stub_auth;
+int stub_errand_result;
 enum rpc_auth_stat stub_deny;
 
 static struct {
@@ -204,6 +205,38 @@ run_slow_count(struct call_ctx *ctx, const struct call_args *args,
 		run_count(ctx, args, res);
 }
 
+static int
+run_stub_errand(struct rpc_errand *e UNUSED, unsigned int thread)
+{
+	if (thread != 0)
+		wait_for_ticket();
+	return stub_errand_result;
+}
+
+static void
+run_errand(struct call_ctx *ctx, const struct call_args *args,
+    struct call_res *res)
+{
+	struct rpc_call *call = ctx->call;
+
+	if (!call->may_block) {
+		call->deferred = true;
+		call->turn = RPC_TURN_SHORT;
+		return;
+	}
+	run_count(ctx, args, res);
+	call->errands[call->nerrands++] =
+	    (struct rpc_errand){ .run = run_stub_errand,
+		    .object = &stub_executed };
+}
+
+static void
+settle(struct call_ctx *ctx, struct call_res *res)
+{
+	if (ctx->call->errands[0].result != 0)
+		res->words[0] = (uint32_t)ctx->call->errands[0].result;
+}
+
 static void
 run_work(struct call_ctx *ctx UNUSED, const struct call_args *args UNUSED,
     struct call_res *res)
@@ -245,6 +278,7 @@ static const struct rpc_proc procs[STUB_NPROCS] = {
 	[STUB_LENGTH] = { "LENGTH", get_data, run_length, put_res, 0 },
 	[STUB_LATE_BYTES] = { "LATE_BYTES", get_n, run_late_bytes, put_res, 0 },
 	[STUB_WORK] = { "WORK", rpc_get_void, run_work, put_res, 0 },
+	[STUB_ERRAND] = { "ERRAND", get_n, run_errand, put_res, RPC_CACHED },
 	[STUB_SLOW_COUNT] = { "SLOW_COUNT", get_n, run_slow_count, put_res, RPC_CACHED },
 };
 /* clang-format on */
@@ -281,6 +315,7 @@ const struct rpc_hooks stub_hooks = { .ctx_size = sizeof(struct call_ctx),
 	.args_size = sizeof(struct call_args),
 	.res_size = sizeof(struct call_res),
 	.begin = begin,
+	.settle = settle,
 	.end = end };
 
 struct stub_inside {

@@ -37,6 +37,7 @@ enum stub_proc {
 	STUB_LENGTH, /* opaque -> its length */
 	STUB_LATE_BYTES, /* BYTES on a file thread */
 	STUB_WORK, /* works for some ms in the event loop; -> calls of it so far */
+	STUB_ERRAND, /* COUNT in turn; its errand waits for stub_go(); -> result */
 	STUB_NPROCS
 };
 
@@ -50,6 +51,8 @@ extern unsigned int stub_begun, stub_ended, stub_executed;
 extern _Atomic unsigned int stub_joined;
 /* The result of the begin hook. */
 extern enum rpc_auth_stat stub_auth;
+/* The result of errands, which replaces that of the call. 0: it does not. */
+extern int stub_errand_result;
 /* How COUNT denies a call. */
 extern enum rpc_auth_stat stub_deny;
 /* Lets n waiting calls go on. */

@@ -11,6 +11,7 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "pool/pool.h"
@@ -307,6 +308,64 @@ test_late_identity(struct event_base *base)
 	rpc_pool_free(pool);
 }
 
+static const struct hash_key key = { "test" };
+
+/* How many replies would the successor of a killed process have? */
+static size_t
+left_behind(const void *memory)
+{
+	static _Alignas(64) uint8_t copy[65536];
+	struct reply_cache *successor;
+	size_t n;
+
+	memcpy(copy, memory, reply_cache_memory(16));
+	successor = reply_cache_new(16, copy, &key);
+	n = reply_cache_recall(successor, clock_ns());
+	reply_cache_free(successor);
+	return n;
+}
+
+/* A call that leaves an errand has no reply before that has ended. */
+static void
+test_errands(struct event_base *base)
+{
+	static _Alignas(64) uint8_t memory[65536];
+	struct reply_cache *cache = reply_cache_new(16, memory, &key);
+	struct rpc_pool *pool;
+
+	ok(reply_cache_memory(16) <= sizeof(memory), "the memory is enough");
+	rpc_server_set_cache(server, cache);
+	rpc_server_set_pool(server, NULL);
+	stub_executed = stub_ended = nlate = 0;
+	stub_errand_result = 77;
+	cmp_ok(serve(20, STUB_ERRAND, 1, sizeof(out)), "==", RPC_ANSWERED,
+	    "without file threads an errand is run at once");
+	ok(word(out, 6) == 77 && stub_ended == 1, "its result is the call's");
+	stub_errand_result = 0;
+	pool = rpc_pool_new(base, 2, 16, NULL, NULL);
+	rpc_server_set_pool(server, pool);
+	cmp_ok(serve(21, STUB_ERRAND, 1, sizeof(out)), "==", RPC_DEFERRED,
+	    "with file threads the call is deferred");
+	(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	stub_wait_for(1);
+	ok(stub_executed == 2 && nlate == 0,
+	    "it was executed, and has no reply while its errand runs");
+	cmp_ok(left_behind(memory), "==", 1,
+	    "nor would a successor give its repeat one");
+	cmp_ok(serve(21, STUB_ERRAND, 1, sizeof(out)), "==", RPC_DROP,
+	    "its repeat is dropped");
+	cmp_ok(rpc_server_in_flight(server), "==", 1, "it is in flight");
+	stub_go(1);
+	wait_late(base, 1);
+	ok(latelen == 28 && word(late, 0) == 21 && word(late, 6) == 2,
+	    "then its reply is sent");
+	cmp_ok(left_behind(memory), "==", 2, "and kept");
+	cmp_ok(stub_ended, "==", 2, "the hook end ran once for each call");
+	rpc_server_set_cache(server, NULL);
+	rpc_pool_free(pool);
+	reply_cache_free(cache);
+}
+
 /* Large deferred calls: the memory of their copies is bounded. */
 static void
 test_late_bytes(struct event_base *base)
@@ -360,6 +419,7 @@ main(void)
 	rpc_pool_free(pool);
 	test_late_identity(base);
 	test_late_bytes(base);
+	test_errands(base);
 	event_base_free(base);
 	rpc_server_free(server);
 	rpc_server_free(NULL);

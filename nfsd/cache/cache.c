@@ -462,6 +462,14 @@ cache_return(struct cache *c, struct cache_entry *e, int fd,
 	close_all(c, &closing);
 }
 
+void
+cache_hold(struct cache *c, struct cache_entry *e)
+{
+	pthread_mutex_lock(&c->lock);
+	e->refs++;
+	pthread_mutex_unlock(&c->lock);
+}
+
 static void
 release(struct cache *c, struct cache_entry *e, struct closing *closing)
 {

@@ -86,6 +86,8 @@ int cache_lend(struct cache *, struct cache_entry *,
 /* Gives back the stream, or a new one (-1: none), which stands at. */
 void cache_return(struct cache *, struct cache_entry *, int fd,
     const struct timespec *ctime, uint64_t at);
+/* Holds an entry that is held once more. */
+void cache_hold(struct cache *, struct cache_entry *);
 void cache_release(struct cache *, struct cache_entry *);
 /* The entry is found no more; its descriptors close with the last release. */
 void cache_drop(struct cache *, struct cache_entry *);

@@ -71,12 +71,17 @@ is_left_to_thread(struct call_ctx *ctx)
 	return true;
 }
 
-/* After a question failed: is there a new broker to ask again? */
+/* After a question failed: is there a new broker to ask again? May wait for it. */
+static bool
+has_new_broker_soon(const struct door_thread *t)
+{
+	return errno == EPIPE && broker_client_wait(t->broker, BROKER_MS);
+}
+
 static bool
 has_new_broker(const struct call_ctx *ctx)
 {
-	return errno == EPIPE && ctx->call->may_block &&
-	    broker_client_wait(ctx->thread->broker, BROKER_MS);
+	return ctx->call->may_block && has_new_broker_soon(ctx->thread);
 }
 
 /* The caller, for a question about this handle. */
@@ -133,15 +138,14 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 }
 
 int
-door_ask_sync(struct call_ctx *ctx, const struct fh *fh)
+door_ask_sync(const struct door_thread *t, const struct fh *fh)
 {
-	struct broker_client *broker = ctx->thread->broker;
 	struct broker_sync q = { .fh = *fh };
 	int result;
 
-	result = broker_client_sync(broker, &q);
-	if (result == -1 && has_new_broker(ctx))
-		result = broker_client_sync(broker, &q);
+	result = broker_client_sync(t->broker, &q);
+	if (result == -1 && has_new_broker_soon(t))
+		result = broker_client_sync(t->broker, &q);
 	return result;
 }
 

@@ -16,7 +16,7 @@ int door_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
 int door_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, int *fds, struct broker_sealed *);
 /* The broker syncs the file of a handle. 0, or -1 with errno. */
-int door_ask_sync(struct call_ctx *, const struct fh *);
+int door_ask_sync(const struct door_thread *, const struct fh *);
 /* The broker opens the data of a file; the cache keeps the descriptor. */
 int door_ask_data(struct call_ctx *, const struct door_obj *, enum cache_slot);
 /* A descriptor for the data: from the cache, else from the broker. Or -1. */

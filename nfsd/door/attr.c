@@ -140,7 +140,7 @@ door_write_verifier(const struct call_ctx *ctx)
 }
 
 void
-door_writeback_failed(const struct call_ctx *ctx)
+door_writeback_failed(const struct door_thread *t)
 {
-	atomic_store(ctx->thread->door->verifier, choose_verifier());
+	atomic_store(t->door->verifier, choose_verifier());
 }

@@ -12,7 +12,6 @@
 #include "base/util.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
-#include "nfsd/door/sync.h"
 
 static const enum nfsstat verdicts[] = {
 	[JUDGE_PASSES] = NFS_OK,
@@ -74,12 +73,11 @@ check_handle(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	return NFS_OK;
 }
 
-/* Will the call wait for stable storage? */
+/* Will the call wait for stable storage? Names and attributes wait later (sync.h). */
 static bool
 waits_for_disk(unsigned int want, const struct door_obj *obj)
 {
-	return ((want & DOOR_SYNC) != 0 && door_syncs(obj)) ||
-	    ((want & DOOR_STABLE) != 0 && obj->options->sync != SYNC_NONE);
+	return (want & DOOR_STABLE) != 0 && obj->options->sync != SYNC_NONE;
 }
 
 /*
@@ -96,7 +94,7 @@ asks_engine(const struct served_export *e, unsigned int want)
 /*
  * Before the first system call on the file: does the call have to leave the
  * event loop? To find a file without a kernel handle the broker may have to
- * walk the export. A call that syncs waits for the disk.
+ * walk the export.
  */
 static bool
 must_defer(struct call_ctx *ctx, const struct fh *fh, unsigned int want,

@@ -31,8 +31,7 @@ struct served_export;
 #define DOOR_READ   0x10u
 #define DOOR_WRITE  0x20u /* fd writes data; w or owner; implies DOOR_MODIFY */
 #define DOOR_LIST   0x40u /* entries are listed: r; see door_list_open() */
-#define DOOR_SYNC   0x80u /* door_sync() follows */
-#define DOOR_STABLE 0x100u /* data is written or synced to stable storage */
+#define DOOR_STABLE 0x80u /* data is written or synced to stable storage */
 
 /* An object in use; door_close() gives it back (the descriptor is cached). */
 struct door_obj {
@@ -142,7 +141,7 @@ void door_attr(const struct door_obj *, const struct served_export *,
 uint64_t door_fileid(const struct door_obj *, ino_t);
 /* The verifier of WRITE and COMMIT; changes after a failed write-back. */
 uint64_t door_write_verifier(const struct call_ctx *);
-void door_writeback_failed(const struct call_ctx *);
+void door_writeback_failed(const struct door_thread *);
 
 /* rights.c. Which of R_OK, W_OK, X_OK the kernel grants the caller. */
 int door_access(struct call_ctx *, const struct door_obj *, int mode);

@@ -29,7 +29,6 @@ door_new(const struct door_settings *settings)
 	door->notes = handle_cache_new(settings->notes);
 	door->listings = listings_new();
 	door->warm = warm_new();
-	sync_share_init(&door->syncs);
 	for (i = 0; i <= door->nthreads; i++) {
 		door->threads[i].door = door;
 		door->threads[i].judge.judge = &door->judge;
@@ -52,7 +51,6 @@ door_free(struct door *door)
 	handle_cache_free(door->notes);
 	listings_free(door->listings);
 	warm_free(door->warm);
-	sync_share_clear(&door->syncs);
 	judge_clear(&door->judge);
 	free(door);
 }

@@ -14,7 +14,6 @@
 #include "nfsd/door/door.h"
 #include "nfsd/door/identity.h"
 #include "nfsd/door/setup.h"
-#include "nfsd/door/sync_share.h"
 #include "nfsd/judge/judge.h"
 #include "nfsd/roles/served.h"
 
@@ -38,7 +37,6 @@ struct door {
 	struct handle_cache *notes;
 	struct listings *listings;
 	struct warm *warm;
-	struct sync_share syncs;
 	enum nfsd_mode mode;
 	bool mknod;
 	/*

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * See sync.h. fsync(2) of a directory writes its entries, and of a file its
- * attributes. It needs a descriptor that is not O_PATH. Where the caller cannot
- * open one, the broker syncs and hands out nothing.
- * Runs in: nfsd worker (file threads).
+ * attributes. It needs a descriptor that is not O_PATH, and any will do, whatever
+ * caller it was opened for. That of a directory is opened with the first change of
+ * it, and the cache keeps it. Where the caller cannot open one, the broker syncs and
+ * hands out nothing.
+ * Runs in: nfsd worker (event loop and file threads).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "nfsd/door/ask.h"
 #include "nfsd/door/state.h"
 #include "nfsd/door/sync.h"
+#include "pool/pool.h"
 
 bool
 door_syncs(const struct door_obj *obj)
@@ -20,37 +24,12 @@ door_syncs(const struct door_obj *obj)
 	return obj->options->sync == SYNC_ALL;
 }
 
-/* The cache's own descriptor of the data, whatever caller it was opened for. */
 static int
-data_fd(const struct door_obj *obj)
+sync_fd(struct cache *cache, const struct cache_entry *entry)
 {
-	struct cache *cache = obj->thread->door->cache;
-	int fd = cache_fd(cache, obj->entry, CACHE_SLOT_READ);
+	int fd = cache_fd(cache, entry, CACHE_SLOT_READ);
 
-	return fd != -1 ? fd : cache_fd(cache, obj->entry, CACHE_SLOT_WRITE);
-}
-
-/* Returns errno or 0. */
-static int
-sync_object(struct call_ctx *ctx, const struct door_obj *obj)
-{
-	int fd = -1, error;
-
-	if (S_ISREG(obj->st.st_mode)) {
-		fd = data_fd(obj);
-		if (fd != -1)
-			return fsync(fd) == -1 ? errno : 0;
-	} else if (S_ISDIR(obj->st.st_mode))
-		fd = door_openat(ctx, obj->fd, ".",
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (fd == -1)
-		return door_ask_sync(ctx, &obj->entry->fh) == -1 ? errno : 0;
-	error = fsync(fd) == -1 ? errno : 0;
-	close(fd);
-	/* Some filesystems can sync only files, or only themselves. */
-	if (error == EINVAL)
-		return door_ask_sync(ctx, &obj->entry->fh) == -1 ? errno : 0;
-	return error;
+	return fd != -1 ? fd : cache_fd(cache, entry, CACHE_SLOT_WRITE);
 }
 
 /* Did the broker not get as far as the disk? */
@@ -67,34 +46,73 @@ is_of_broker(int error)
 	return false;
 }
 
-/* If the disk failed, earlier unstable writes may be lost as well. */
-static enum nfsstat
-synced(const struct call_ctx *ctx, int error)
+/*
+ * Syncs the object, for all calls that wait for that. If the disk failed, earlier
+ * unstable writes may be lost as well. Returns errno or 0.
+ */
+static int
+sync_object(struct rpc_errand *errand, unsigned int thread)
 {
-	if (error == 0)
-		return NFS_OK;
-	if (!is_of_broker(error))
-		door_writeback_failed(ctx);
-	return NFSERR_IO;
+	struct door_thread *t = door_thread(errand->arg, thread);
+	const struct cache_entry *entry = errand->object;
+	int fd = sync_fd(t->door->cache, entry), error = 0;
+
+	if (fd != -1 && fsync(fd) == -1)
+		error = errno;
+	/* Some filesystems can sync only files, or only themselves. */
+	if (fd == -1 || error == EINVAL)
+		error = door_ask_sync(t, &entry->fh) == -1 ? errno : 0;
+	if (error != 0 && !is_of_broker(error))
+		door_writeback_failed(t);
+	return error;
 }
 
-enum nfsstat
+/* Opens a directory as the caller, unless that was done. */
+static void
+open_dir(const struct call_ctx *ctx, const struct door_obj *dir)
+{
+	struct cache *cache = dir->thread->door->cache;
+	int fd;
+
+	if (cache_fd(cache, dir->entry, CACHE_SLOT_READ) != -1)
+		return;
+	fd = door_openat(ctx, dir->fd, ".",
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd != -1)
+		cache_add_fd(cache, dir->entry, fd, CACHE_SLOT_READ, false);
+}
+
+void
 door_sync(struct call_ctx *ctx, const struct door_obj *obj)
 {
-	struct sync_share *share = &ctx->thread->door->syncs;
-	struct sync_turn turn;
+	struct rpc_call *call = ctx->call;
+	struct door *door = ctx->thread->door;
 
 	if (!door_syncs(obj))
-		return NFS_OK;
-	if (sync_share_begin(share, obj->entry, &turn))
-		sync_share_end(share, &turn, sync_object(ctx, obj));
-	return synced(ctx, turn.error);
+		return;
+	if (call->nerrands == RPC_ERRANDS)
+		fatalx("%s syncs too many objects", call->proc->name);
+	if (S_ISDIR(obj->entry->type))
+		open_dir(ctx, obj);
+	cache_hold(door->cache, obj->entry);
+	call->in_order |= !obj->export->names_atomic;
+	call->errands[call->nerrands++] = (struct rpc_errand){
+		.run = sync_object, .object = obj->entry, .arg = door
+	};
 }
 
 enum nfsstat
-door_sync_fd(const struct call_ctx *ctx, const struct door_obj *dir, int fd)
+door_settle(struct call_ctx *ctx)
 {
-	if (!door_syncs(dir))
-		return NFS_OK;
-	return synced(ctx, fsync(fd) == -1 ? errno : 0);
+	const struct rpc_call *call = ctx->call;
+	enum nfsstat status = NFS_OK;
+	unsigned int i;
+
+	for (i = 0; i < call->nerrands; i++) {
+		if (call->errands[i].result != 0)
+			status = NFSERR_IO;
+		cache_release(ctx->thread->door->cache,
+		    call->errands[i].object);
+	}
+	return status;
 }

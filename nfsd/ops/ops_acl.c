@@ -244,14 +244,14 @@ op_setacl(struct call_ctx *ctx, const struct call_args *args,
 	struct door_obj obj;
 	struct stat st;
 
-	res->status = ops_open(ctx, &args->acl.object, DOOR_MODIFY | DOOR_SYNC,
-	    &obj, &res->post);
+	res->status =
+	    ops_open(ctx, &args->acl.object, DOOR_MODIFY, &obj, &res->post);
 	if (res->status != NFS_OK)
 		return;
 	res->status = change_acls(ctx, &obj, &args->acl);
 	if (door_stat(&obj, &st) == NFS_OK)
 		ops_post(&res->post, &obj, &st);
 	if (res->status == NFS_OK)
-		res->status = door_sync(ctx, &obj);
+		door_sync(ctx, &obj);
 	door_close(&obj);
 }

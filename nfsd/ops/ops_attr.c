@@ -195,7 +195,7 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_setattr *a = &args->setattr;
-	unsigned int want = DOOR_SYNC;
+	unsigned int want = 0;
 	struct door_obj obj;
 
 	if (a->sattr.set_size)
@@ -210,7 +210,7 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 		res->status = change(ctx, &obj, &a->sattr);
 	ops_wcc_after(&res->wcc, &obj);
 	if (res->status == NFS_OK && sets_anything(&a->sattr))
-		res->status = door_sync(ctx, &obj);
+		door_sync(ctx, &obj);
 	door_close(&obj);
 }
 

@@ -215,7 +215,7 @@ write_file(struct call_ctx *ctx, const struct nfs_write *a,
 		if (status == NFSERR_IO ||
 		    (stable != NFS_UNSTABLE &&
 			write_all(file->fd, &data, (off_t)a->offset, 0) == 0))
-			door_writeback_failed(ctx);
+			door_writeback_failed(ctx->thread);
 		return status;
 	}
 	written->count = (uint32_t)data.len;
@@ -253,7 +253,7 @@ commit(struct call_ctx *ctx, const struct door_obj *file)
 	if (fsync(file->fd) == 0)
 		return NFS_OK;
 	error = errno;
-	door_writeback_failed(ctx);
+	door_writeback_failed(ctx->thread);
 	return fstype_is_sick(error) ? NFSERR_JUKEBOX : NFSERR_IO;
 }
 

@@ -118,8 +118,34 @@ syncs_apart(const struct door_obj *dir, const struct nfs_make *a)
 {
 	return door_syncs(dir) &&
 	    (!dir->export->names_atomic || a->how == NFS_EXCLUSIVE ||
-		(a->type == NFS_REG && a->sattr.set_size) ||
+		(a->type == NFS_REG && a->sattr.set_size &&
+		    a->sattr.size > 0) ||
 		ops_needs_more(&a->sattr));
+}
+
+/*
+ * After the new object was looked up with this status. One that exists and cannot be
+ * synced is no success. If another client has removed it, nothing is left to sync.
+ */
+static enum nfsstat
+sync_made(struct call_ctx *ctx, const struct door_obj *dir,
+    const struct nfs_make *a, const struct door_found *found,
+    enum nfsstat status)
+{
+	struct door_obj obj;
+
+	if (!syncs_apart(dir, a) || !ctx->changed ||
+	    (status != NFS_OK && status != NFSERR_JUKEBOX))
+		return status;
+	if (status == NFS_OK)
+		status = door_open(ctx, &found->fh, DOOR_MODIFY, &obj);
+	if (status == NFSERR_STALE)
+		return NFS_OK;
+	if (status != NFS_OK)
+		return NFSERR_IO;
+	door_sync(ctx, &obj);
+	door_close(&obj);
+	return NFS_OK;
 }
 
 /* A file that does not exist yet; EXIST when it does. */
@@ -145,13 +171,8 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 		return ctx->changed && status == NFSERR_JUKEBOX ? NFSERR_IO :
 								  status;
 	}
-	if (syncs_apart(dir, a))
-		status = door_sync_fd(ctx, dir, fd);
-	if (status != NFS_OK) {
-		close(fd);
-		return status;
-	}
 	status = door_adopt(ctx, dir, name, fd, true, &found);
+	status = sync_made(ctx, dir, a, &found, status);
 	if (status == NFS_OK)
 		answer(res, dir, &found);
 	return status;
@@ -172,7 +193,7 @@ truncate_old(struct call_ctx *ctx, const struct nfs_make *a,
 	else
 		status = door_stat(&file, &found->st);
 	if (status == NFS_OK)
-		status = door_sync(ctx, &file);
+		door_sync(ctx, &file);
 	door_close(&file);
 	return status;
 }
@@ -230,19 +251,6 @@ set_made(struct call_ctx *ctx, const struct nfs_make *a,
 	return status;
 }
 
-static enum nfsstat
-sync_made(struct call_ctx *ctx, const struct fh *fh)
-{
-	enum nfsstat status;
-	struct door_obj obj;
-
-	status = door_open(ctx, fh, DOOR_MODIFY, &obj);
-	if (status == NFS_OK)
-		status = door_sync(ctx, &obj);
-	door_close(&obj);
-	return status == NFS_OK ? NFS_OK : NFSERR_IO;
-}
-
 /*
  * Looks up the object just made. Sets its handle and attributes in res. If its
  * attributes cannot be set, it is removed again; NOENT: it is not there.
@@ -265,12 +273,11 @@ finish_made(struct call_ctx *ctx, const struct door_obj *dir,
 			    unlinkat(dir->fd, a->at.name.str,
 				a->type == NFS_DIR ? AT_REMOVEDIR : 0) == -1;
 	}
-	/* What exists and lacks attributes or a sync is no success. */
-	if (status == NFS_OK && syncs_apart(dir, a))
-		status = sync_made(ctx, &found.fh);
-	else if (status == NFSERR_JUKEBOX && ctx->changed &&
-	    (syncs_apart(dir, a) || ops_needs_more(&a->sattr)))
+	/* What exists and lacks attributes is no success. */
+	if (status == NFSERR_JUKEBOX && ctx->changed &&
+	    ops_needs_more(&a->sattr))
 		status = NFSERR_IO;
+	status = sync_made(ctx, dir, a, &found, status);
 	if (status == NFS_OK)
 		answer(res, dir, &found);
 	return status;
@@ -366,8 +373,8 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 {
 	struct door_obj dir;
 
-	res->status = ops_open_change(ctx, &a->at.dir, DOOR_DIR | DOOR_SYNC,
-	    &dir, &res->wcc);
+	res->status =
+	    ops_open_change(ctx, &a->at.dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	res->status = check_make(ctx, a);
@@ -383,7 +390,7 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 	}
 	ops_wcc_after(&res->wcc, &dir);
 	if (res->status == NFS_OK)
-		res->status = door_sync(ctx, &dir);
+		door_sync(ctx, &dir);
 	door_close(&dir);
 }
 

@@ -138,8 +138,7 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 {
 	struct door_obj dir;
 
-	res->status = ops_open_change(ctx, &at->dir, DOOR_DIR | DOOR_SYNC, &dir,
-	    &res->wcc);
+	res->status = ops_open_change(ctx, &at->dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
 	if (nfs_name_is_dots(&at->name))
@@ -148,7 +147,7 @@ remove_name(struct call_ctx *ctx, const struct nfs_place *at, int flags,
 		res->status = remove_entry(ctx, &dir, &at->name, flags);
 	ops_wcc_after(&res->wcc, &dir);
 	if (res->status == NFS_OK)
-		res->status = door_sync(ctx, &dir);
+		door_sync(ctx, &dir);
 	door_close(&dir);
 }
 
@@ -201,15 +200,13 @@ move(struct call_ctx *ctx, const struct door_obj *from,
  * The new name first: a crash between the two leaves both names rather than
  * none.
  */
-static enum nfsstat
+static void
 sync_move(struct call_ctx *ctx, const struct door_obj *from,
     const struct door_obj *to)
 {
-	enum nfsstat status = door_sync(ctx, to);
-
-	if (status == NFS_OK && from->entry != to->entry)
-		status = door_sync(ctx, from);
-	return status;
+	door_sync(ctx, to);
+	if (from->entry != to->entry)
+		door_sync(ctx, from);
 }
 
 void
@@ -219,19 +216,19 @@ op_rename(struct call_ctx *ctx, const struct call_args *args,
 	const struct nfs_rename *a = &args->rename;
 	struct door_obj from, to;
 
-	res->status = ops_open_change(ctx, &a->from.dir, DOOR_DIR | DOOR_SYNC,
-	    &from, &res->wcc);
+	res->status =
+	    ops_open_change(ctx, &a->from.dir, DOOR_DIR, &from, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
-	res->status = ops_open_change(ctx, &a->to.dir, DOOR_DIR | DOOR_SYNC,
-	    &to, &res->wcc_to);
+	res->status =
+	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &to, &res->wcc_to);
 	if (res->status == NFS_OK) {
 		res->status = move(ctx, &from, &a->from.name, &to, &a->to.name);
 		ops_wcc_after(&res->wcc_to, &to);
 	}
 	ops_wcc_after(&res->wcc, &from);
 	if (res->status == NFS_OK)
-		res->status = sync_move(ctx, &from, &to);
+		sync_move(ctx, &from, &to);
 	door_close(&to);
 	door_close(&from);
 }
@@ -256,15 +253,13 @@ linkable(struct call_ctx *ctx, const struct door_obj *file,
 	return NFS_OK;
 }
 
-static enum nfsstat
+static void
 sync_link(struct call_ctx *ctx, const struct door_obj *file,
     const struct door_obj *dir)
 {
-	enum nfsstat status = NFS_OK;
-
 	if (!dir->export->names_atomic)
-		status = door_sync(ctx, file); /* its number of names */
-	return status == NFS_OK ? door_sync(ctx, dir) : status;
+		door_sync(ctx, file); /* its number of names */
+	door_sync(ctx, dir);
 }
 
 void
@@ -275,12 +270,11 @@ op_link(struct call_ctx *ctx, const struct call_args *args,
 	struct door_obj file, dir;
 	struct stat st;
 
-	res->status =
-	    ops_open(ctx, &a->file, DOOR_MODIFY | DOOR_SYNC, &file, &res->post);
+	res->status = ops_open(ctx, &a->file, DOOR_MODIFY, &file, &res->post);
 	if (res->status != NFS_OK)
 		return;
-	res->status = ops_open_change(ctx, &a->to.dir, DOOR_DIR | DOOR_SYNC,
-	    &dir, &res->wcc);
+	res->status =
+	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &dir, &res->wcc);
 	if (res->status == NFS_OK) {
 		res->status = linkable(ctx, &file, &dir, &a->to.name);
 		if (res->status == NFS_OK)
@@ -291,7 +285,7 @@ op_link(struct call_ctx *ctx, const struct call_args *args,
 	if (door_stat(&file, &st) == NFS_OK)
 		ops_post(&res->post, &file, &st);
 	if (res->status == NFS_OK)
-		res->status = sync_link(ctx, &file, &dir);
+		sync_link(ctx, &file, &dir);
 	door_close(&dir);
 	door_close(&file);
 }

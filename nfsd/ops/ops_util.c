@@ -5,6 +5,7 @@
  */
 #include "exports/exports.h"
 #include "nfsd/door/door.h"
+#include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_util.h"
 
 void
@@ -39,6 +40,15 @@ ops_wcc_after(struct nfs_wcc *wcc, struct door_obj *obj)
 
 	if (door_stat(obj, &st) == NFS_OK)
 		ops_post(&wcc->after, obj, &st);
+}
+
+void
+ops_settle(struct call_ctx *ctx, struct call_res *res)
+{
+	enum nfsstat status = door_settle(ctx);
+
+	if (res->status == NFS_OK)
+		res->status = status;
 }
 
 enum nfsstat

@@ -34,10 +34,12 @@ void ops_post(struct nfs_post *, const struct door_obj *,
 void ops_post_found(struct nfs_post *, const struct door_obj *dir,
     const struct door_found *);
 /*
- * Asks for the attributes again. Called before door_sync(), which takes long:
- * what others change meanwhile must not look like this call's change.
+ * Asks for the attributes again, before the sync, which takes long: what others
+ * change meanwhile must not look like this call's change.
  */
 void ops_wcc_after(struct nfs_wcc *, struct door_obj *);
+/* The syncs of the call have ended. If one failed, so has the call. */
+void ops_settle(struct call_ctx *, struct call_res *);
 
 /*
  * ops_util.c. Returns the bytes of data that one READ or WRITE of this call can

@@ -25,6 +25,7 @@
 #include "confine/sandbox.h"
 #include "nfsd/ops/audit.h"
 #include "nfsd/ops/ops.h"
+#include "nfsd/ops/ops_util.h"
 #include "nfsd/ops/subject.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/setup.h"
@@ -463,6 +464,7 @@ start_serving(struct worker *w)
 		.res_size = sizeof(struct call_res),
 		.begin = worker_begin,
 		.drops = worker_drops,
+		.settle = ops_settle,
 		.ran = worker_ran,
 		.end = worker_end,
 		.show = ops_show,

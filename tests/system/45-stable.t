@@ -70,6 +70,16 @@ for fs in "${areas[@]}"; do
 	ok $? "$fs: $(tail -n 1 "$T/verdict")" || diag "$(head -n 10 "$T/verdict")"
 done
 
+# Each sync takes long, so that calls come meanwhile.
+traced -y -xx -s 65536 -e trace=fsync,sendto,sendmsg,openat \
+    -e inject=fsync:delay_enter=200000
+"$here/stable.py" crowd "$T/ext4" >"$T/calls"
+ok $? 'files are made in one directory at once'
+stop nfsd
+wait_for 20 ended
+"$here/stable.py" judge-crowd "$T/trace" <"$T/calls" >"$T/verdict"
+ok $? "$(tail -n 1 "$T/verdict")" || diag "$(head -n 10 "$T/verdict")"
+
 # One file thread, so that the first call of each worker fails. strace calls
 # gettid in its place, since the filter does not permit call -1.
 threads=1

@@ -10,6 +10,9 @@
                               a reply needs; "never" and the name of an export
                               whose options promise none
     stable.py judge-names TRACE
+    stable.py crowd PATH      makes many files in one directory at once; prints
+                              xid and name of each
+    stable.py judge-crowd TRACE
     stable.py fsync PATH      the next fsync fails: does the client learn it?
     stable.py pwritev2 PATH   the same for a stable write
     stable.py mkdir PATH      the same for a name
@@ -26,6 +29,7 @@ from rpc import LAST, Cursor, Failed, opaque, u32
 
 CLIENTS, FILES, ROUNDS, BLOCK, DATA = 4, 8, 25, 4096, b"abcdefgh"
 CALLER = 1000, 1000
+CROWD = 64
 
 
 # ---- load
@@ -323,6 +327,47 @@ def judge_names(trace):
     return 1 if bad or want or not total + len(never) else 0
 
 
+def crowd(path):
+    c, root = nfs.connect(*CALLER), mount.root(path)
+    messages = []
+    for xid in range(1, CROWD + 1):
+        name = f"crowd.{xid}"
+        messages.append(c.message(
+            "CREATE", opaque(root) + opaque(name) + u32(nfs.UNCHECKED) +
+            nfs.sattr3(mode=0o644), xid=xid))
+        print(xid, name)
+    for reply in c.transport.together(messages):
+        reply.need(nfs.STATUS_NAMES)
+
+
+def judge_crowd(trace):
+    """Each reply was sent after a sync that began after its change. All of them
+    shared few syncs."""
+    names = dict(line.split()[::-1] for line in sys.stdin)
+    made, synced, started = set(), set(), {}
+    syncs = early = sent = 0
+    for tid, call, kind, rest in lines(trace):
+        if kind == "(":
+            if call.startswith("send"):
+                asked = set(map(str, replies(rest))) & set(names.values())
+                sent += len(asked)
+                early += len(asked - synced)
+            started[tid] = rest, set(made)
+        if rest.endswith("<unfinished ...>"):
+            continue
+        whole, before = started[tid]
+        if call == "fsync":
+            syncs += 1
+            synced |= before
+        elif call == "openat" and "O_CREAT" in whole:
+            name = bytes.fromhex(
+                HEX.search(whole.split(", ", 1)[1])[1].replace("\\x", ""))
+            made.add(names.get(name.decode()))
+    print(f"{sent} calls shared {syncs} syncs, and {early} replies came before "
+          "theirs")
+    return 1 if early or sent < CROWD or syncs * 10 > CROWD else 0
+
+
 def judge(trace):
     want = {}
     for line in sys.stdin:
@@ -389,7 +434,8 @@ def fails(call, path):
 
 def main(what, *where):
     run = {"load": load, "judge": judge, "names": names,
-           "judge-names": judge_names}.get(what)
+           "judge-names": judge_names, "crowd": crowd,
+           "judge-crowd": judge_crowd}.get(what)
     return run(*where) if run else fails(what, *where)
 
 

@@ -304,8 +304,8 @@ begin(void *arg UNUSED, struct call_ctx *ctx, struct rpc_call *call)
 }
 
 static void
-end(void *arg UNUSED, struct call_ctx *ctx UNUSED,
-    const struct rpc_call *call, const struct call_res *res UNUSED)
+end(void *arg UNUSED, struct call_ctx *ctx UNUSED, const struct rpc_call *call,
+    const struct call_res *res UNUSED)
 {
 	stub_ended++;
 	stub_last_ns = call->ended_ns;

@@ -104,7 +104,7 @@ deferring(void)
 	c.call.started_ns = 200;
 	ok(door_call_try(&c, DOOR_MODIFY) == NFS_DEFERRED && c.call.turn != 0,
 	    "a change is deferred, in turn");
-	ok(door_call_try(&c, DOOR_MODIFY | DOOR_SYNC) == NFS_DEFERRED &&
+	ok(door_call_try(&c, DOOR_MODIFY | DOOR_STABLE) == NFS_DEFERRED &&
 		c.call.turn == 0,
 	    "one that waits for stable storage is not in turn");
 	atomic_store(&e->slow_until, 201);

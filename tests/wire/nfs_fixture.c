@@ -18,6 +18,7 @@
 #include "nfs_fixture.h"
 #include "nfsd/broker/broker.h"
 #include "nfsd/door/setup.h"
+#include "nfsd/ops/ops_util.h"
 #include "rpc/msg.h"
 
 #define REPLY_MAX (1200 * 1024)
@@ -333,7 +334,8 @@ nfs_fixture_new(const char *setup)
 	struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
-		.begin = begin };
+		.begin = begin,
+		.settle = ops_settle };
 	struct nfs_fixture *f;
 	int i, top;
 

@@ -209,27 +209,39 @@ sync_move(struct call_ctx *ctx, const struct door_obj *from,
 		door_sync(ctx, from);
 }
 
+/* Does the name stay in its directory? That is opened once then. */
+static bool
+stays(const struct nfs_rename *a)
+{
+	return memcmp(&a->from.dir, &a->to.dir, sizeof(a->to.dir)) == 0;
+}
+
 void
 op_rename(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	const struct nfs_rename *a = &args->rename;
-	struct door_obj from, to;
+	struct door_obj from, other, *to = stays(a) ? &from : &other;
 
 	res->status =
 	    ops_open_change(ctx, &a->from.dir, DOOR_DIR, &from, &res->wcc);
 	if (res->status != NFS_OK)
 		return;
-	res->status =
-	    ops_open_change(ctx, &a->to.dir, DOOR_DIR, &to, &res->wcc_to);
+	if (to == &other)
+		res->status = ops_open_change(ctx, &a->to.dir, DOOR_DIR, to,
+		    &res->wcc_to);
 	if (res->status == NFS_OK) {
-		res->status = move(ctx, &from, &a->from.name, &to, &a->to.name);
-		ops_wcc_after(&res->wcc_to, &to);
+		res->status = move(ctx, &from, &a->from.name, to, &a->to.name);
+		if (to == &other)
+			ops_wcc_after(&res->wcc_to, to);
 	}
 	ops_wcc_after(&res->wcc, &from);
+	if (to == &from)
+		res->wcc_to = res->wcc;
 	if (res->status == NFS_OK)
-		sync_move(ctx, &from, &to);
-	door_close(&to);
+		sync_move(ctx, &from, to);
+	if (to == &other)
+		door_close(to);
 	door_close(&from);
 }
 

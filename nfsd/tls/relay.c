@@ -22,7 +22,7 @@
 #define SHAKE_MAX     (128 * 1024) /* bytes of a handshake */
 #define IDLE_MAX      64 /* records without data in a run; a KeyUpdate costs 10 us */
 #define SHORT	      4096 /* bytes moved at once when much is kept */
-#define CLOSE_SECONDS 30 /* for a client to read the last bytes: 650 KiB at most */
+#define CLOSE_SECONDS 30 /* for a client to read the rest: 650 KiB at most */
 
 static void
 bytes_clear(struct tls_session *s, struct tls_bytes *b)

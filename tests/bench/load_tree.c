@@ -181,8 +181,12 @@ mount_it(struct load *l, const struct rpc_cred *cred, const char *export,
 	uint8_t room[2048];
 	struct xdr_out args;
 	struct xdr_in res;
-	struct rpc_target to = { connect_to(l, port), !l->udp, MOUNTPROG,
-		l->vers == 2 ? 1 : 3, cred, 10000 };
+	struct rpc_target to = { .fd = connect_to(l, port),
+		.stream = !l->udp,
+		.prog = MOUNTPROG,
+		.vers = l->vers == 2 ? 1 : 3,
+		.cred = cred,
+		.timeout_ms = 10000 };
 	bool good;
 
 	xdr_out_init(&args, room, sizeof(room));
@@ -256,8 +260,12 @@ load_tree_find(struct load *l, const char *export, uint16_t mountport)
 
 	if (!mount_it(l, &cred, export, mountport))
 		return -1;
-	to = (struct rpc_target){ connect_to(l, 0), !l->udp, NFSPROG, l->vers,
-		&cred, 10000 };
+	to = (struct rpc_target){ .fd = connect_to(l, 0),
+		.stream = !l->udp,
+		.prog = NFSPROG,
+		.vers = l->vers,
+		.cred = &cred,
+		.timeout_ms = 10000 };
 	good = find(l, &to, &l->root, "big", &l->big) &&
 	    find(l, &to, &l->root, "files", &l->dir) &&
 	    find(l, &to, &l->root, "hundred", &l->hundred);

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: ISC
 #
 # tern-takeover: a head that gets an address wakes the clients of the head that had
-# it, over IPv4 and IPv6. A list that another user could have written, or that names
+# it, over IPv4 and IPv6, also if the list or the way to the address comes late. A list that another user could have written, or that names
 # what no client can be, sends no packet.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
 need perl perl-base ss iproute2 python3 python3
-four=10.7.9.100 six=fd00:7:9::100
+four=10.7.9.100 six=fd00:7:9::100 late=10.7.9.101
 # Two heads; this machine is the client. A floating address is at the head that its
 # route leads to.
 for n in 1:head-a 2:head-b; do
@@ -20,8 +20,10 @@ for n in 1:head-a 2:head-b; do
 done
 come() { # HEAD NUMBER
 	on_host "$1" ip address add $four/32 dev eth0
+	on_host "$1" ip address add $late/32 dev eth0
 	on_host "$1" ip -6 address add $six/128 dev eth0 nodad
 	ip route replace $four/32 via "10.7.$2.2"
+	ip route replace $late/32 via "10.7.$2.2"
 	ip -6 route replace $six/128 via "fd00:7:$2::2"
 }
 come head-a 1
@@ -60,13 +62,13 @@ for n in head-a head-b; do
 	wait_for 10 listens $n
 done
 port=800
-for n in four six; do
+for n in four six late; do
 	port=$((port + 1))
 	python3 "$T/client.py" "${!n}" $port "$T/$n" &
 	at_end "kill $!"
 	check "$n: a call waits" wait_for 10 grep -q sent "$T/$n"
 done
-check 'the head lists its connections' on_host head-a "$top/etc/tern-takeover" -n head-a list "$lists" $four $six
+check 'the head lists its connections' on_host head-a "$top/etc/tern-takeover" -n head-a list "$lists" $four $six $late
 is "$(cat "$lists/$four/head-a")" "10.7.1.1 801 2049" 'a line for each: IPv4'
 is "$(cat "$lists/$six/head-a")" "fd00:7:1::1 802 2049" 'and IPv6'
 is "$(stat -c %a "$lists/$four/head-a")" 600 'for root alone'
@@ -78,15 +80,23 @@ ip link set head-a down
 ip address add 10.7.1.1/32 dev lo # the client keeps its address
 ip -6 address add fd00:7:1::1/128 dev lo
 come head-b 2
-unlike "$(cat "$T/four" "$T/six")" 'reset|ended' 'the clients have not noticed'
+ip route replace blackhole $late/32 # the network does not know yet
+mv "$lists/$six/head-a" "$T/head-a"
+unlike "$(cat "$T/four" "$T/six" "$T/late")" 'reset|ended' 'the clients have not noticed'
 : >"$T/watch"
-nsenter -t "${pid[head-b]}" -n -- "$top/etc/tern-takeover" -n head-b -t 999 watch "$lists" $four $six 2>"$T/watch" &
+nsenter -t "${pid[head-b]}" -n -- "$top/etc/tern-takeover" -n head-b -t 999 watch "$lists" $four $six $late 2>"$T/watch" &
 watch=$!
 at_end "kill $watch"
-for n in four six; do
-	check "$n: the client is woken" wait_for 10 grep -q reset "$T/$n"
+check 'the client is woken' wait_for 10 grep -q reset "$T/four"
+for n in four late; do
+	check "$n: the log tells it" wait_for 10 grep -q "^tern-takeover: ${!n}: 1 connections woken" "$T/watch"
 done
-check 'the log tells it' wait_for 10 grep -q "^tern-takeover: $four: 1 connections woken" "$T/watch"
+unlike "$(cat "$T/six" "$T/late")" 'reset|ended' 'no list, or no way to the address: a client is not woken'
+mv "$T/head-a" "$lists/$six/head-a"
+ip route replace $late/32 via 10.7.2.2
+for n in six late; do
+	check "$n: but when it comes" wait_for 10 grep -q reset "$T/$n"
+done
 check 'and the new head writes its own list' wait_for 10 test -e "$lists/$four/head-b"
 python3 "$T/client.py" $four 803 "$T/next" &
 at_end "kill $!"
@@ -98,6 +108,8 @@ sent() { ip -s link show head-b | awk '/RX:/ { getline; print $2 }'; }
 f=$lists/$four/head-x
 wakes() { takeover wake "$lists" "${1:-$four}" 2>&1; }
 kill "${watch:?}"
+ended() { ! pgrep -f 'tern-takeover -n head-b'; }
+check 'those that it woke late are left alone' wait_for 5 ended
 rm "$lists/$four"/*
 bad() { # WHAT REGEX: the list in $f is refused with this reason
 	local before after said

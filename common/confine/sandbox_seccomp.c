@@ -125,6 +125,7 @@ static const struct sandbox_choice transport_choices[] = {
 	{ SYS_setsockopt, {{ 1, EXACTLY, IPPROTO_TCP }, { 2, EXACTLY, TCP_NODELAY }}, "answer at once" },
 	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_KEEPALIVE }}, "notice a dead client" },
 	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_LINGER }}, "abort connections to an address that left" },
+	{ SYS_setsockopt, {{ 1, EXACTLY, SOL_SOCKET }, { 2, EXACTLY, SO_BINDTODEVICE }}, "and tell their clients nothing" },
 };
 /* clang-format on */
 

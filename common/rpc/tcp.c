@@ -351,12 +351,27 @@ rpc_streams_end_tls(struct rpc_streams *s, uint64_t id)
 	return true;
 }
 
+/*
+ * Nothing more is sent when this connection to an address that left is closed. A
+ * reset over IPv6 would leave all the same. The client would connect again before
+ * the address is elsewhere, and then wait longer and longer between its attempts.
+ */
+static void
+silence(struct rpc_conn *c)
+{
+	static const char nowhere[] = "lo";
+	/* Else the kernel keeps what was not sent, and the connection with it. */
+	const struct linger none = { .l_onoff = 1 };
+
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_BINDTODEVICE, nowhere,
+	    sizeof(nowhere));
+}
+
 /* Closes connections whose peer has this address, or that were made to it. */
 static unsigned int
 end_all(struct rpc_streams *s, const struct addr *at, bool local)
 {
-	/* Else the kernel keeps what was not sent, and the connection with it. */
-	const struct linger none = { .l_onoff = 1 };
 	const struct rpc_peer *peer;
 	struct rpc_conn *c, *next;
 	struct rpc_tcp *t;
@@ -370,8 +385,7 @@ end_all(struct rpc_streams *s, const struct addr *at, bool local)
 				at))
 				continue;
 			if (local)
-				(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER,
-				    &none, sizeof(none));
+				silence(c);
 			rpc_conn_close(c);
 			n++;
 		}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 #
 # A floating address leaves the machine: connections that clients made to it end
-# at once, and no others. When it comes back, a client that uses its old port
+# at once, and no others. Their clients hear nothing. When it comes back, a client that uses its old port
 # again, as Linux does, is served without a delay.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
@@ -79,6 +79,9 @@ w=$(pgrep -P "${pid[nfsd]}" -f '^nfsd: worker' | sort | tr '\n' ' ')
 go
 check 'four: the connections end at once' wait_for 5 none $four
 check 'six: the connection ends at once' wait_for 5 none "[$six]"
+# A client that hears of it connects again too early, and then tries less and less.
+unaware() { on_host client ss -Htn state established "dst $1" | wc -l; }
+is "$(unaware $four) $(unaware "[$six]")" '2 1' 'the clients hear nothing'
 is "$(connections 10.7.1.1)" 1 'one to another address lives'
 : >"$T/other.caller"
 tell other go

@@ -44,6 +44,7 @@ struct reply_cache_entry {
 	struct reply_row *row;
 	_Atomic uint64_t *time; /* of the row: made_ns, or 0: none is whole */
 	uint64_t made_ns;
+	struct deferred *call; /* while busy */
 	bool busy;
 	bool too_long;
 	uint32_t len; /* of the reply; 0: none was kept */
@@ -292,6 +293,7 @@ entry_begin(struct reply_cache *c, struct reply_cache_entry *e,
 	e->client->count++;
 	e->key = *key;
 	e->made_ns = now_ns;
+	e->call = NULL;
 	e->busy = true;
 	e->too_long = false;
 	e->len = 0;
@@ -322,6 +324,7 @@ reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
 	e = entry_find(c, key, &chain);
 	if (e != NULL && e->busy) {
 		c->stats.busy++;
+		*out = e;
 		return REPLY_CACHE_BUSY;
 	}
 	if (e != NULL &&
@@ -346,6 +349,18 @@ reply_cache_reply(const struct reply_cache_entry *e)
 	struct slice s = { .data = e->row->reply, .len = e->len };
 
 	return s;
+}
+
+void
+reply_cache_set_call(struct reply_cache_entry *e, struct deferred *call)
+{
+	e->call = call;
+}
+
+struct deferred *
+reply_cache_call(const struct reply_cache_entry *e)
+{
+	return e->call;
 }
 
 void

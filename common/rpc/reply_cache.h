@@ -22,6 +22,7 @@
 #define REPLY_CACHE_SECONDS   120 /* an entry expires after this time */
 #define REPLY_CACHE_SHARE     4 /* one client may hold 1/4 of all entries */
 
+struct deferred; /* a call on a file thread */
 struct reply_cache;
 struct reply_cache_entry;
 
@@ -38,7 +39,7 @@ struct reply_cache_key {
 
 enum reply_cache_found {
 	REPLY_CACHE_NEW, /* miss: an entry in progress was made */
-	REPLY_CACHE_BUSY, /* in progress: drop the repeat */
+	REPLY_CACHE_BUSY, /* in progress: do not run the repeat */
 	REPLY_CACHE_HIT, /* hit: send the cached reply */
 	REPLY_CACHE_FULL /* all entries are in progress: run without caching */
 };
@@ -64,8 +65,8 @@ void reply_cache_free(struct reply_cache *);
 void reply_cache_key(const struct reply_cache *, struct reply_cache_key *,
     const struct rpc_call *, const uint8_t *args, size_t len);
 /*
- * Looks a call up. The entry is valid for NEW and HIT, until the next find or
- * finish.
+ * Looks a call up. The entry is valid unless the cache is FULL, until the next find
+ * or finish.
  */
 enum reply_cache_found reply_cache_find(struct reply_cache *,
     const struct reply_cache_key *, uint64_t now_ns,
@@ -77,6 +78,9 @@ struct slice reply_cache_reply(const struct reply_cache_entry *);
  */
 void reply_cache_keep(struct reply_cache_entry *, const uint8_t *reply,
     size_t len);
+/* Sets which call an entry of NEW is, and returns it: NULL until it was set. */
+void reply_cache_set_call(struct reply_cache_entry *, struct deferred *);
+struct deferred *reply_cache_call(const struct reply_cache_entry *);
 /* Finishes an entry of NEW. If no reply was kept, forgets the call. */
 void reply_cache_finish(struct reply_cache *, struct reply_cache_entry *);
 const struct reply_cache_stats *reply_cache_stats(const struct reply_cache *);

@@ -7,6 +7,8 @@
  * It is served again in the event loop when there is an answer.
  * Runs in: the process that reads the network.
  */
+#include <sys/queue.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +55,18 @@ struct rpc_server {
 	size_t spare_cap; /* size of a spare buffer */
 };
 
+/* A running call has come again over this connection. */
+struct repeat {
+	SLIST_ENTRY(repeat) next;
+	struct rpc_origin origin;
+};
+
 /* A call on a file thread, or parked, with copies of all that it needs. */
 struct deferred {
 	struct rpc_job job;
 	struct rpc_server *server;
 	struct rpc_origin origin;
+	SLIST_HEAD(, repeat) repeats; /* event loop only */
 	struct work work;
 	struct xdr_in args; /* its arguments, from their start */
 	size_t cap; /* bytes of the reply buffer */
@@ -454,11 +463,18 @@ deferred_done(struct rpc_job *job)
 {
 	struct deferred *d = (struct deferred *)(void *)job;
 	struct rpc_server *s = d->server;
+	const struct rpc_call *call = &d->work.call;
+	size_t len = call->silent || call->dropped ? 0 : d->work.out.len;
+	struct repeat *r;
 
 	finish(s, &d->work);
 	s->in_flight--;
-	d->origin.reply(&d->origin, d->work.out.base,
-	    d->work.call.silent || d->work.call.dropped ? 0 : d->work.out.len);
+	d->origin.reply(&d->origin, d->work.out.base, len);
+	while ((r = SLIST_FIRST(&d->repeats)) != NULL) {
+		SLIST_REMOVE_HEAD(&d->repeats, next);
+		r->origin.reply(&r->origin, d->work.out.base, len);
+		free(r);
+	}
 	reply_give(s, d->reply, d->cap);
 	peer_release(d->origin.peer.identity);
 	free(d);
@@ -510,6 +526,7 @@ copy_call(struct rpc_server *s, const struct rpc_origin *origin,
 	d->job.size = size;
 	d->server = s;
 	d->origin = *origin;
+	SLIST_INIT(&d->repeats);
 	d->work = *w;
 	d->work.begun = false;
 	d->work.call.peer = &d->origin.peer;
@@ -554,6 +571,8 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 		free(d);
 		return RPC_BUSY;
 	}
+	if (d->work.entry != NULL)
+		reply_cache_set_call(d->work.entry, d);
 	(void)peer_hold(d->origin.peer.identity);
 	(void)ended_at(s);
 	s->in_flight++;
@@ -562,17 +581,51 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 	return RPC_DEFERRED;
 }
 
+static enum rpc_verdict
+copy_reply(struct work *w, struct slice reply, size_t *outlen)
+{
+	if (reply.len > w->out.cap)
+		return RPC_DROP;
+	memcpy(w->out.base, reply.data, reply.len);
+	*outlen = reply.len;
+	return RPC_ANSWERED;
+}
+
+/*
+ * The call is still running. If it came again over another connection, its client
+ * has lost the first one: the reply goes there too. Else the client would wait for
+ * it until it gives up that connection as well, for a minute.
+ */
+static enum rpc_verdict
+wait_too(struct deferred *d, const struct rpc_origin *origin)
+{
+	struct repeat *r;
+
+	if (d == NULL || origin->peer.kind != RPC_TCP ||
+	    origin->ticket == d->origin.ticket)
+		return RPC_DROP;
+	SLIST_FOREACH (r, &d->repeats, next)
+		if (r->origin.ticket == origin->ticket)
+			return RPC_DROP;
+	r = malloc(sizeof(*r));
+	if (r == NULL)
+		return RPC_DROP;
+	r->origin = *origin;
+	r->origin.peer.identity = NULL; /* of the connection, which may end */
+	SLIST_INSERT_HEAD(&d->repeats, r, next);
+	return RPC_DEFERRED;
+}
+
 /*
  * Is the call in the reply cache? If so, *verdict says what to do: send the
- * cached reply, or none while the first call is in progress.
+ * cached reply, or wait for that of the first call, which is in progress.
  */
 static bool
-is_repeated(struct rpc_server *s, struct work *w, size_t *outlen,
-    enum rpc_verdict *verdict)
+is_repeated(struct rpc_server *s, struct work *w,
+    const struct rpc_origin *origin, size_t *outlen, enum rpc_verdict *verdict)
 {
 	struct reply_cache_key key;
 	enum reply_cache_found state;
-	struct slice reply;
 
 	w->entry = NULL;
 	if (s->cache == NULL || (w->call.proc->flags & RPC_CACHED) == 0)
@@ -581,16 +634,10 @@ is_repeated(struct rpc_server *s, struct work *w, size_t *outlen,
 	state = reply_cache_find(s->cache, &key, w->call.started_ns, &w->entry);
 	if (state != REPLY_CACHE_BUSY && state != REPLY_CACHE_HIT)
 		return false;
-	*verdict = RPC_DROP;
-	if (state == REPLY_CACHE_BUSY)
-		return true;
-	reply = reply_cache_reply(w->entry);
+	*verdict = state == REPLY_CACHE_BUSY ?
+	    wait_too(reply_cache_call(w->entry), origin) :
+	    copy_reply(w, reply_cache_reply(w->entry), outlen);
 	w->entry = NULL;
-	if (reply.len > w->out.cap)
-		return true;
-	memcpy(w->out.base, reply.data, reply.len);
-	*outlen = reply.len;
-	*verdict = RPC_ANSWERED;
 	return true;
 }
 
@@ -612,7 +659,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.errands = s->errands;
 	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);
 	w->begun = false;
-	if (is_repeated(s, w, outlen, &verdict)) {
+	if (is_repeated(s, w, origin, outlen, &verdict)) {
 		(void)ended_at(s);
 		return verdict;
 	}

@@ -30,7 +30,7 @@ struct rpc_origin {
 };
 
 enum rpc_verdict {
-	RPC_DROP, /* send nothing (a REPLY, a repeat in progress) */
+	RPC_DROP, /* send nothing (a REPLY, a repeat of what is running) */
 	RPC_ANSWERED, /* *outlen bytes are in out */
 	RPC_DEFERRED, /* origin->reply will be called from the event loop */
 	RPC_HANGUP, /* not RPC: close a stream, ignore a datagram */

@@ -28,7 +28,7 @@ static const struct {
 	[STATS_LISTING_HITS]   = { "listing_cache_hits_total", "counter", "listings of unchanged directories" },
 	[STATS_LISTING_MISSES] = { "listing_cache_misses_total", "counter", "listings read from the directory" },
 	[STATS_REPLY_HITS]     = { "reply_cache_hits_total", "counter", "repeated calls answered from the cache" },
-	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls dropped while the first one runs" },
+	[STATS_REPLY_BUSY]     = { "reply_cache_dropped_total", "counter", "repeated calls that came while the first one ran" },
 	[STATS_REPLY_MISSES]   = { "reply_cache_misses_total", "counter", "calls missing in the cache" },
 	[STATS_LATE]           = { "late_calls_total", "counter", "calls that ran on a file thread" },
 	[STATS_AUDIT_LINES]    = { "audit_lines_total", "counter", "changes that were recorded" },

@@ -22,12 +22,14 @@
 static struct rpc_server *server;
 static uint8_t msg[4096], out[4096], late[4096];
 static size_t outlen, latelen;
-static unsigned int nlate;
+static unsigned int nlate, nagain;
 
 static void
 on_late(const struct rpc_origin *o, const uint8_t *reply, size_t len)
 {
-	ok(o->ticket == 42, "a deferred reply knows its origin");
+	ok(o->ticket == 42 || o->ticket == 43,
+	    "a deferred reply knows its origin");
+	nagain += o->ticket == 43;
 	memcpy(late, reply, len);
 	latelen = len;
 	nlate++;
@@ -39,20 +41,29 @@ origin(void)
 	struct rpc_origin o = { .reply = on_late, .ticket = 42 };
 
 	(void)addr_parse(&o.peer.from, "192.0.2.1:700");
+	o.peer.kind = RPC_TCP;
 	o.peer.max_reply = sizeof(out);
 	return o;
 }
 
 static enum rpc_verdict
-serve(uint32_t xid, enum stub_proc proc, uint32_t arg, size_t cap)
+serve_from(uint64_t ticket, uint32_t xid, enum stub_proc proc, uint32_t arg,
+    size_t cap)
 {
 	struct rpc_origin o = origin();
 	size_t len;
 
+	o.ticket = ticket;
 	arg = htonl(arg);
 	len = stub_message(msg, sizeof(msg), xid, proc, &arg, 4);
 	outlen = 0;
 	return rpc_serve(server, &o, msg, len, out, cap, &outlen);
+}
+
+static enum rpc_verdict
+serve(uint32_t xid, enum stub_proc proc, uint32_t arg, size_t cap)
+{
+	return serve_from(42, xid, proc, arg, cap);
 }
 
 static uint32_t
@@ -213,19 +224,25 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "a cached call is deferred");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DROP,
 	    "its repeat is dropped meanwhile");
+	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)), "==",
+	    RPC_DEFERRED, "over another connection it waits too");
+	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)), "==",
+	    RPC_DROP, "but once");
+	nagain = 0;
 	stub_wait_for(1);
 	(void)serve(2, STUB_WAIT, 0, sizeof(out));
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_BUSY,
 	    "another call finds no room");
 	stub_go(2);
-	wait_late(base, 5);
+	wait_late(base, 6);
+	cmp_ok(nagain, "==", 1, "both connections get the reply");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_ANSWERED,
 	    "the repeat is answered afterwards");
 	cmp_ok(stub_executed, "==", 1, "the call was executed once");
 	stub_go(1);
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
 	    "the call that found no room is executed when it is repeated");
-	wait_late(base, 6);
+	wait_late(base, 7);
 	rpc_server_set_cache(server, NULL);
 	reply_cache_free(cache);
 }

@@ -414,6 +414,56 @@ test_fairness(const struct stub_server *s)
 	close(udp);
 }
 
+/* Connects again as Linux does: from the same port, so that repeats are known. */
+static int
+connect_again(int fd)
+{
+	const struct linger none = { .l_onoff = 1 };
+	const struct timeval limit = { .tv_sec = 20 };
+	struct sockaddr_in own, server;
+	socklen_t size = sizeof(own);
+	int on = 1, next = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)getsockname(fd, (struct sockaddr *)&own, &size);
+	(void)getpeername(fd, (struct sockaddr *)&server, &size);
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	close(fd);
+	(void)setsockopt(next, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	(void)setsockopt(next, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (bind(next, (struct sockaddr *)&own, size) == -1 ||
+	    connect(next, (struct sockaddr *)&server, size) == -1)
+		tap_bail_out("no second connection from the same port");
+	return next;
+}
+
+/* The connection is lost while a call that must not run twice is running. */
+static void
+test_connected_again(void)
+{
+	struct stub_server s = { .limits = rpc_limits_default,
+		.threads = 1,
+		.queue = 8,
+		.cache = 64 };
+	uint8_t none;
+	int fd;
+
+	stub_start(&s);
+	fd = stub_tcp(&s);
+	stub_executed = 0;
+	(void)send(fd, buf, framed(5, STUB_SLOW_COUNT, 1), 0);
+	stub_wait_for(1);
+	fd = connect_again(fd);
+	(void)send(fd, buf, framed(5, STUB_SLOW_COUNT, 1), 0);
+	(void)send(fd, buf, framed(6, STUB_NULL, 0), 0);
+	cmp_ok(reply_xid(fd), "==", 6, "a repeat does not hold up other calls");
+	stub_go(1);
+	cmp_ok(reply_xid(fd), "==", 5, "it gets the reply of the first call");
+	cmp_ok(stub_executed, "==", 1, "which was executed once");
+	ok(recv(fd, &none, 1, MSG_DONTWAIT) == -1, "one reply is sent");
+	close(fd);
+	stub_stop(&s);
+}
+
 int
 main(void)
 {
@@ -431,6 +481,7 @@ main(void)
 	test_fairness(&s);
 	stub_stop(&s);
 	test_late();
+	test_connected_again();
 	test_time();
 	test_hosts();
 	done_testing();

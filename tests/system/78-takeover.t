@@ -102,6 +102,15 @@ python3 "$T/client.py" $four 803 "$T/next" &
 at_end "kill $!"
 check 'a client that connects now is listed soon, not after -t' wait_for 5 grep -q ' 803 2049$' "$lists/$four/head-b"
 
+woken() { grep -c "^tern-takeover: $four: .* connections woken" "$T/watch"; }
+is "$(woken)" 1 'the clients were woken once'
+kill -STOP "$watch"
+on_host head-b ip address del $four/32 dev eth0
+on_host head-b ip address add $four/32 dev eth0
+kill -CONT "$watch"
+woken_again() { [ "$(woken)" = 2 ]; }
+check 'and again after the address was away for a moment' wait_for 10 woken_again
+
 # ---- lists that are not believed -----------------------------------------------
 # sent: packets that left the head, to whomever.
 sent() { ip -s link show head-b | awk '/RX:/ { getline; print $2 }'; }

@@ -119,6 +119,15 @@ wakes() { takeover wake "$lists" "${1:-$four}" 2>&1; }
 kill "${watch:?}"
 ended() { ! pgrep -f 'tern-takeover -n head-b'; }
 check 'those that it woke late are left alone' wait_for 5 ended
+# The address leaves, and its connections end, while they are looked up.
+mkdir "$T/bin"
+printf '#!/bin/sh\nip address del %s/32 dev eth0\n' $four >"$T/bin/ss"
+chmod 755 "$T/bin/ss"
+listed=$(cat "$lists/$four/head-b")
+like "$listed" ' 803 2049$' 'the list of an address'
+PATH=$T/bin:$PATH takeover list "$lists" $four
+is "$(cat "$lists/$four/head-b")" "$listed" 'stays when that leaves'
+on_host head-b ip address add $four/32 dev eth0
 rm "$lists/$four"/*
 bad() { # WHAT REGEX: the list in $f is refused with this reason
 	local before after said

@@ -86,6 +86,9 @@ gluster_join() {
 	    on_head "$1" gluster_mount 10.77.0.1 "$T/heads" heads &&
 	    at "$1" chmod 777 "$T/export" && at "$1" chmod 700 "$T/heads"
 }
+# A brick throws no client out. A lost head that lives would still write what it had
+# read, when its cable is back.
+gluster_fence() { power_off "$1"; }
 gluster_kinds() { echo moved stopped killed cable hung back; }
 gluster_timeout() { case $1 in cable | hung) echo $GLUSTER_KEEPALIVE ;; *) echo 0 ;; esac; }
 
@@ -112,3 +115,21 @@ ceph_heal() { case $2 in cable | lost) power_off "$1" ;; esac; }
 ceph_kinds() { echo moved stopped killed cable lost hung back; }
 # The MDS looks for lost clients every 5 s.
 ceph_timeout() { if [ "$1" = lost ]; then echo $((CEPH_SESSION + 5)); else echo 0; fi; }
+
+# CephFS by the kernel of each head, which is user-mode-linux: that of this machine
+# may have no such module.
+kceph_install() { ceph_install; }
+kceph_prepare() {
+	ceph_prepare
+	head -c 32 /dev/urandom >"$T/key" && chmod 600 "$T/key"
+	# shellcheck source=tests/cluster/kernel.sh
+	. "$cluster/kernel.sh"
+}
+kceph_join() {
+	at "$1" mount -i -t ceph 10.77.0.1:3300:/ "$T/export" -o name=admin,ms_mode=crc || return 1
+	at "$1" test -d "$T/export/data" || _on_head_directories "$1"
+}
+kceph_fence() { ceph_fence "$@"; }
+kceph_heal() { ceph_heal "$@"; }
+kceph_kinds() { ceph_kinds; }
+kceph_timeout() { ceph_timeout "$@"; }

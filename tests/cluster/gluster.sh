@@ -34,12 +34,15 @@ gluster_start() {
 gluster_volume() {
 	gluster --mode=script volume create "$@" force &&
 	    gluster --mode=script volume set "$1" storage.build-pgfid on &&
+	    gluster --mode=script volume set "$1" performance.md-cache-timeout 0 &&
 	    gluster --mode=script volume start "$1"
 }
 
-# gluster_mount ADDRESS DIRECTORY [VOLUME]: for one head, in its own namespaces.
+# gluster_mount ADDRESS DIRECTORY [VOLUME]: for one head, in its own namespaces. It
+# keeps no attributes, names and data that another head may have changed.
 gluster_mount() {
-	mount -t glusterfs -o aux-gfid-mount "$1:/${3:-v}" "$2"
+	mount -t glusterfs -o aux-gfid-mount,attribute-timeout=0,entry-timeout=0,direct-io-mode=enable \
+	    "$1:/${3:-v}" "$2"
 }
 
 # gluster_client DIRECTORY: the process behind a mount.

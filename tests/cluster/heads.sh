@@ -5,7 +5,7 @@
 # A floating address of each family, 10.77.0.100 and fd77::100, is at one of them. A
 # Linux kernel is the client. Source after lib.sh and tests/kernel/rig.sh.
 #
-# engines.sh has the engines.
+# engines.sh has the engines; kernel.sh has heads with kernels of their own.
 # Runs in: the tests.
 
 cluster=$top/tests/cluster
@@ -45,6 +45,9 @@ head_add() { # HEAD NUMBER
 	wait_for 5 _link_up "$1" || bail "$1 has no network"
 	engine_do join "$1" || bail "$1 does not get the engine"
 }
+head_remove() { ip link del "$1"; }
+cable_out() { ip link set "$1" down; }
+cable_in() { ip link set "$1" up; }
 
 # head_start HEAD: all three daemons, and tern-takeover.
 head_start() {
@@ -69,6 +72,9 @@ head_pids() {
 	local p
 	for p in nfsd mountd portmapd; do pids_of "$1-$p"; done
 }
+head_runs() { alive "$1-nfsd"; }
+# shellcheck disable=SC2046 # a list of numbers
+head_hang() { kill -STOP $(pgrep -P "${pid[$1-nfsd]}"); }
 # head_kill HEAD: every process at once, as when the power fails.
 head_kill() {
 	local all p
@@ -145,24 +151,23 @@ fail_killed() {
 	over "$@"
 }
 fail_cable() {
-	ip link set "$1" down
+	cable_out "$1"
 	notice
 	engine_do fence "$1"
 	over "$@"
 }
 # The cable again. The manager does not tell the engine.
 fail_lost() {
-	ip link set "$1" down
+	cable_out "$1"
 	notice
 	over "$@"
 }
 # It takes calls and answers none of them, then it is lost. Its power goes off: it
 # would do what it had read when it wakes.
 fail_hung() {
-	# shellcheck disable=SC2046 # a list of numbers
-	kill -STOP $(pgrep -P "${pid[$1-nfsd]}")
+	head_hang "$1"
 	sleep 2
-	ip link set "$1" down
+	cable_out "$1"
 	notice
 	engine_do fence "$1"
 	[ "$off" = "$1" ] || power_off "$1"
@@ -189,13 +194,13 @@ heal() {
 	if [ "$off" = "$1" ]; then
 		off=
 		unset "pid[$1]"
-		ip link del "$1"
+		head_remove "$1"
 		head_add "$1" "${number[$1]}"
 	fi
 	at "$1" ip address del $four/24 dev eth0 2>/dev/null
 	at "$1" ip -6 address del $six/64 dev eth0 2>/dev/null
-	ip link set "$1" up
-	alive "$1-nfsd" || head_start "$1"
+	cable_in "$1"
+	head_runs "$1" || head_start "$1"
 	wait_for 30 head_answers "$1"
 }
 

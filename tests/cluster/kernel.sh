@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# shellcheck shell=bash disable=SC2154 # T, O, pid, number, programs...: lib.sh, heads.sh
+# shellcheck shell=bash disable=SC2154,SC2034 # T, O, pid, number, programs...: lib.sh, heads.sh
 #
 # Heads that are kernels of their own (user-mode-linux), where the kernel of this
 # machine lacks what the engine needs. Source after heads.sh: these functions take

@@ -224,10 +224,10 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "a cached call is deferred");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DROP,
 	    "its repeat is dropped meanwhile");
-	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)), "==",
-	    RPC_DEFERRED, "over another connection it waits too");
-	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)), "==",
-	    RPC_DROP, "but once");
+	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)),
+	    "==", RPC_DEFERRED, "over another connection it waits too");
+	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)),
+	    "==", RPC_DROP, "but once");
 	nagain = 0;
 	stub_wait_for(1);
 	(void)serve(2, STUB_WAIT, 0, sizeof(out));

@@ -41,7 +41,12 @@
 #define SYS_mmap       SYS_mmap2
 #define SYS_newfstatat SYS_statx
 
-/* Times of 64 bits. */
+/*
+ * Times of 64 bits. libc makes the calls named _time32 as long as a time fits in
+ * 32 bits, so a filter permits both.
+ */
+#define SYS_ppoll_time32     __NR_ppoll
+#define SYS_utimensat_time32 __NR_utimensat
 #undef SYS_clock_gettime
 #define SYS_clock_gettime SYS_clock_gettime64
 #undef SYS_ppoll

@@ -47,6 +47,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_poll,       true,  "wait for a name server" },
 #endif
 	{ SYS_ppoll,      true,  "wait for a name server" },
+#ifdef SYS_ppoll_time32
+	{ SYS_ppoll_time32, true, "the same (32-bit machines)" },
+#endif
 	{ SYS_readlinkat, true,  "NSS modules: where a link leads" },
 #ifdef SYS_recv
 	{ SYS_recv,       true,  "answers of name servers (the name on armhf)" },

@@ -46,6 +46,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_poll,       false, "wait for the parent and for nlm" },
 #endif
 	{ SYS_ppoll,      true,  "the same (the name on arm64)" },
+#ifdef SYS_ppoll_time32
+	{ SYS_ppoll_time32, true, "the same (32-bit machines)" },
+#endif
 	{ SYS_recvmsg,    false, "questions, files from the broker" },
 	{ SYS_sendmsg,    false, "answers, grants, clients to be saved" },
 };

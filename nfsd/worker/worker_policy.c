@@ -58,6 +58,9 @@ static const struct sandbox_call calls[] = {
 	{ SYS_symlinkat,     false, "SYMLINK" },
 	{ SYS_unlinkat,      false, "REMOVE, RMDIR" },
 	{ SYS_utimensat,     false, "SETATTR times" },
+#ifdef SYS_utimensat_time32
+	{ SYS_utimensat_time32, true, "SETATTR times until 2038 (32-bit machines)" },
+#endif
 };
 
 static const struct sandbox_choice choices[] = {

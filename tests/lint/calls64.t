@@ -23,6 +23,14 @@ for f in $tables; do
 	done
 done | none 'system calls of the tables exist on ARM64'
 
+# On 32-bit machines libc makes two calls: narrow.h names the second one.
+for call in $(sed -n 's/^#define SYS_\([a-z0-9]*\)_time32 .*/\1/p' common/machine/narrow.h); do
+	for f in $tables; do
+		! grep -q "^	{ SYS_$call," "$f" || grep -q "^	{ SYS_${call}_time32," "$f" ||
+		    echo "$f: $call without ${call}_time32"
+	done
+done | none 'a call with a time of 64 bits is permitted with 32 bits too'
+
 for f in $tables; do
 	awk '/^\t\{ SYS_/ && !/"[^"]+" \},$/ { print FILENAME ": " $0 }' "$f" |
 	    grep -v SANDBOX_

@@ -192,7 +192,11 @@ static const struct {
 	{ "ftruncate",  SYS_ftruncate,  NFSPROC3_SETATTR,  put_size,    false },
 	{ "fchmodat2",  NR_FCHMODAT2,   NFSPROC3_SETATTR,  put_mode,    false },
 	{ "fchownat",   SYS_fchownat,   NFSPROC3_SETATTR,  put_owner,   false },
+#ifdef SYS_utimensat_time32 /* a 32-bit machine, and a time before 2038 */
+	{ "utimensat",  SYS_utimensat_time32, NFSPROC3_SETATTR, put_times, false },
+#else
 	{ "utimensat",  SYS_utimensat,  NFSPROC3_SETATTR,  put_times,   false },
+#endif
 	{ "unlinkat",   SYS_unlinkat,   NFSPROC3_REMOVE,   put_hello,   false },
 	{ "unlinkat",   SYS_unlinkat,   NFSPROC3_RMDIR,    put_empty,   false },
 	{ "renameat",   SYS_renameat,   NFSPROC3_RENAME,   put_rename,  false },

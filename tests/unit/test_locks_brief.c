@@ -244,7 +244,7 @@ together(void)
 static void
 holds(void)
 {
-	struct served_exports *x = atomic_load(&server.judge.active.list);
+	const struct served_exports *x = server.judge.active.list;
 
 	(void)question(LOCKS_UNLOCK, true);
 	ok(thread.judge.held.list == x, "a thread keeps the exports");

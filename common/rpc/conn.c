@@ -26,6 +26,7 @@
 #define CONN_PATIENCE 3000 /* ms without progress, beyond a limit */
 #define CONN_HASTE    1000 /* the same, far beyond a limit */
 #define CONN_LATE     (16 * 1024) /* late replies up to this size are collected */
+#define CONN_AWAITED  (8 * 1024 * 1024) /* replies that file threads make */
 #define CONN_SWAP     (256 * 1024) /* unsent: keep the buffer, no copy */
 
 /* Logs one line per limit and minute, for all peers together. */
@@ -122,7 +123,7 @@ is_blocked(const struct rpc_conn *c)
 	size_t unsent = c->unsent.len - c->unsent.at;
 
 	return unsent >= limits->queue_max ||
-	    c->deferred >= limits->deferred_max ||
+	    c->deferred >= limits->deferred_max || c->awaited >= CONN_AWAITED ||
 	    (unsent > 0 && c->tcp->streams->owed >= limits->unsent_max);
 }
 
@@ -312,6 +313,7 @@ serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 		break;
 	case RPC_DEFERRED:
 		c->deferred++;
+		c->awaited += n;
 		break;
 	case RPC_BUSY:
 		c->busy = true;
@@ -680,6 +682,7 @@ deferred_reply(const struct rpc_origin *origin, const uint8_t *reply,
 	if (c == NULL)
 		return;
 	c->deferred--;
+	c->awaited -= origin->awaited;
 	if (s->late != c)
 		rpc_conn_send_late(s);
 	if (len > 0 && len <= CONN_LATE) {

@@ -42,6 +42,7 @@ struct rpc_conn {
 	struct rpc_bytes held; /* input not yet served */
 	struct rpc_bytes unsent;
 	size_t partial, owed; /* its part of the sums of all */
+	size_t awaited; /* bytes that deferred calls may answer */
 	unsigned int deferred; /* calls on file threads */
 	uint32_t active; /* ms / 1000: last input */
 	uint64_t record_since; /* ms: start of an incomplete record, or 0 */

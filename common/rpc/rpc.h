@@ -131,6 +131,7 @@ struct rpc_call {
 	 * Such an operation leaves no errands.
 	 */
 	bool parked;
+	uint32_t reply_size; /* if deferred: bytes of data that it may answer */
 	unsigned int turn; /* if deferred: RPC_TURN_SHORT, or see pool/pool.h */
 	unsigned int queue; /* the same */
 	/*

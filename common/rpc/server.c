@@ -523,9 +523,10 @@ copy_call(struct rpc_server *s, const struct rpc_origin *origin,
 	d->job.queue = w->call.queue;
 	d->job.turn = w->call.turn;
 	d->job.sender = origin->ticket;
-	d->job.size = size;
+	d->job.size = size + w->call.reply_size;
 	d->server = s;
 	d->origin = *origin;
+	d->origin.awaited = w->call.reply_size;
 	SLIST_INIT(&d->repeats);
 	d->work = *w;
 	d->work.begun = false;
@@ -562,7 +563,8 @@ defer(struct rpc_server *s, const struct rpc_origin *origin,
 
 	size = sizeof(*d) + lay_out(&s->hooks, NULL, NULL) + args->left;
 	if (!w->call.parked &&
-	    !rpc_pool_has_room(s->pool, w->call.queue, w->call.turn, size))
+	    !rpc_pool_has_room(s->pool, w->call.queue, w->call.turn,
+		size + w->call.reply_size))
 		return RPC_BUSY;
 	d = copy_call(s, origin, args, size);
 	if (d == NULL)
@@ -650,12 +652,14 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	struct xdr_in args = w->in;
 	enum rpc_verdict verdict;
 
+	*outlen = 0;
 	w->call.peer = &origin->peer;
 	w->call.started_ns = started_at(s);
 	w->call.may_block = s->pool == NULL;
 	w->call.deferred = w->call.parked = false;
 	w->call.turn = 0;
 	w->call.queue = 0;
+	w->call.reply_size = 0;
 	w->call.errands = s->errands;
 	w->call.thread = s->pool == NULL ? 0 : rpc_pool_loop_thread(s->pool);
 	w->begun = false;
@@ -676,6 +680,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 		return w->call.silent ? RPC_HANGUP : RPC_ANSWERED;
 	}
 	verdict = defer(s, origin, &args);
+	*outlen = w->call.reply_size;
 	if (verdict == RPC_BUSY && w->entry != NULL)
 		reply_cache_finish(s->cache, w->entry);
 	w->entry = NULL;

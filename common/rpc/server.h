@@ -26,13 +26,18 @@ struct rpc_origin {
 	void (*reply)(const struct rpc_origin *, const uint8_t *, size_t);
 	void *transport;
 	uint64_t ticket; /* id of the connection, which may be closed by now */
+	size_t awaited; /* the pipeline's: see RPC_DEFERRED */
 	struct rpc_peer peer;
 };
 
 enum rpc_verdict {
 	RPC_DROP, /* send nothing (a REPLY, a repeat of what is running) */
 	RPC_ANSWERED, /* *outlen bytes are in out */
-	RPC_DEFERRED, /* origin->reply will be called from the event loop */
+	/*
+	 * A copy of origin is given to its reply later, in the event loop. *outlen
+	 * bytes of data are awaited, and the copy says so.
+	 */
+	RPC_DEFERRED,
 	RPC_HANGUP, /* not RPC: close a stream, ignore a datagram */
 	RPC_BUSY, /* all queues are full: offer the message again later */
 	RPC_STARTTLS /* the same as ANSWERED; then the connection changes to TLS */

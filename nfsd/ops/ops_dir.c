@@ -479,6 +479,7 @@ readdir_any(struct call_ctx *ctx, const struct nfs_readdir *a,
 		.dir_room = w.dir_left,
 		.plus = plus };
 
+	ctx->call->reply_size = (uint32_t)w.left;
 	res->status =
 	    ops_open(ctx, &a->dir, DOOR_DIR | DOOR_LIST, &dir, &res->post);
 	if (res->status != NFS_OK)

@@ -118,7 +118,9 @@ op_read(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
 	struct door_obj file;
+	uint32_t max = ctx->limits->data_max, count = args->read.count;
 
+	ctx->call->reply_size = count < max ? count : max;
 	res->status = ops_open(ctx, &args->read.file, DOOR_FILE | DOOR_READ,
 	    &file, &res->post);
 	if (res->status != NFS_OK)

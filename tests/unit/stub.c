@@ -43,6 +43,7 @@ struct call_res {
 };
 
 unsigned int stub_begun, stub_ended, stub_executed;
+atomic_uint stub_late;
 _Atomic unsigned int stub_joined;
 static uint64_t stub_last_ns;
 enum rpc_auth_stat stub_auth;
@@ -176,10 +177,13 @@ static void
 run_late_bytes(struct call_ctx *ctx, const struct call_args *args,
     struct call_res *res)
 {
-	if (ctx->call->may_block)
+	if (ctx->call->may_block) {
 		run_bytes(ctx, args, res);
-	else
-		ctx->call->deferred = true;
+		stub_late++;
+		return;
+	}
+	ctx->call->deferred = true;
+	ctx->call->reply_size = args->n;
 }
 
 static void

@@ -7,6 +7,7 @@
 #ifndef STUB_H
 #define STUB_H
 
+#include <stdatomic.h>
 #include "rpc/transport.h"
 
 #define STUB_PROG    0x20001234u
@@ -47,6 +48,7 @@ extern const struct rpc_hooks stub_hooks;
 
 /* How often each hook and operation ran. */
 extern unsigned int stub_begun, stub_ended, stub_executed;
+extern atomic_uint stub_late; /* LATE_BYTES that ran */
 /* How often a call began when the one before it ended. */
 extern _Atomic unsigned int stub_joined;
 /* The result of the begin hook. */

@@ -363,6 +363,40 @@ test_late_max(void)
 	stub_stop(&s);
 }
 
+/* Replies that nobody reads are not made without end. */
+static void
+test_awaited(void)
+{
+	struct stub_server s = { .limits = rpc_limits_default,
+		.sockbuf = 4096,
+		.threads = 4,
+		.queue = 64 };
+	uint8_t msg[128];
+	uint32_t bytes = htonl(1000000);
+	int fd, other, i;
+	size_t len;
+
+	stub_start(&s);
+	stub_late = 0;
+	fd = stub_tcp(&s);
+	len = stub_message(msg + 4, 124, 1, STUB_LATE_BYTES, &bytes, 4);
+	stub_mark(msg, len, true);
+	for (i = 0; i < 40; i++)
+		(void)send(fd, msg, len + 4, 0);
+	while (stub_late == 0)
+		usleep(1000);
+	other = stub_tcp(&s);
+	for (i = 0; i < 20; i++) {
+		(void)is_alive(other);
+		usleep(1000);
+	}
+	/* 8 MiB are awaited at once; none is when 1 MiB is not yet sent. */
+	cmp_ok(stub_late, "<=", 18, "large replies that nobody reads are few");
+	close(other);
+	close(fd);
+	stub_stop(&s);
+}
+
 static atomic_int spare; /* descriptors that the cache can give up */
 
 static bool
@@ -443,6 +477,7 @@ main(void)
 	test_incomplete();
 	test_idle();
 	test_late_max();
+	test_awaited();
 	test_descriptors();
 	test_make_room();
 	done_testing();

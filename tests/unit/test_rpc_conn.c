@@ -363,7 +363,7 @@ test_late_max(void)
 	stub_stop(&s);
 }
 
-/* Replies that nobody reads are not made without end. */
+/* A client that reads nothing has few large replies made for it. */
 static void
 test_awaited(void)
 {

@@ -96,10 +96,12 @@ def version3(c, root, tag):
     for name in ("f", "x", "s", "fifo", "socket", "device"):
         c.remove(d, name)
     c.getattr(f)
-    c.setattr(d, mode=0o300)  # its owner may change it and not read it
+    c.rmdir(root, "d" + tag)
+    # Its owner may change it and not read it, from the beginning.
+    d = handle(c.mkdir(root, "closed" + tag, mode=0o300))
     c.mkdir(d, "below")
     c.rmdir(d, "below")
-    c.rmdir(root, "d" + tag)
+    c.rmdir(root, "closed" + tag)
 
 
 def version2(c, root):

@@ -116,7 +116,7 @@ def never_reads(w):
     except (socket.timeout, Closed):
         pass
     # -o queue-max is 1 MiB. On a busy machine READs are left to file threads.
-    # 8 MiB and one more reply are awaited then, and 8 buffers of 1 MiB are kept.
+    # 8 MiB and one more reply are awaited then, and 8 buffers are kept.
     grown = w.snapshot()[1] - before
     w.true(grown < (1 + 9 + 8 + 4) * 1024, f"the output grew by {grown} KiB")
     w.true(sent < 100000, "server never stopped reading")

@@ -24,7 +24,8 @@ for f in $tables; do
 done | none 'system calls of the tables exist on ARM64'
 
 # On 32-bit machines libc makes two calls: narrow.h names the second one.
-for call in $(sed -n 's/^#define SYS_\([a-z0-9]*\)_time32 .*/\1/p' common/machine/narrow.h); do
+sed -n 's/^#define SYS_\([a-z0-9]*\)_time32 .*/\1/p' common/machine/narrow.h |
+    while read -r call; do
 	for f in $tables; do
 		! grep -q "^	{ SYS_$call," "$f" || grep -q "^	{ SYS_${call}_time32," "$f" ||
 		    echo "$f: $call without ${call}_time32"

@@ -104,7 +104,8 @@ asked(uint8_t host, uint64_t offset, uint8_t file)
 static struct table_ask
 question(const struct locks_ask *ask)
 {
-	return (struct table_ask){ ask, (const uint8_t *)"host", NULL };
+	return (struct table_ask){ ask, (const uint8_t *)"host",
+		(const uint8_t *)"" };
 }
 
 /* One byte of a file with this descriptor, on the old or the new device. */

@@ -31,6 +31,7 @@
 static struct event_base *base;
 static struct rpc_server *server;
 static struct parking *parking;
+static struct rpc_pool *pool;
 static struct nlm nlm;
 static int role = -1; /* the other end */
 
@@ -420,8 +421,16 @@ start(size_t queue_max)
 	hooks = nlm_hooks(&nlm);
 	server = rpc_server_new(progs, 1, &hooks);
 	parking = parking_new(base, &nlm);
-	rpc_server_set_pool(server,
-	    rpc_pool_new(base, THREADS, queue_max, NULL, NULL));
+	pool = rpc_pool_new(base, THREADS, queue_max, NULL, NULL);
+	rpc_server_set_pool(server, pool);
+}
+
+static void
+stop(void)
+{
+	rpc_pool_free(pool);
+	parking_free(parking);
+	rpc_server_free(server);
 }
 
 int
@@ -437,8 +446,10 @@ main(void)
 	ends();
 	limits();
 	long_names();
+	stop();
 	start(3);
 	crowded();
 	lies();
+	stop();
 	done_testing();
 }

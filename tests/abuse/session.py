@@ -27,6 +27,7 @@ class Session:
         self.cold, self.later = cold, later
         self.tag = f"s{Session.number}"
         # No two sessions have the same, so that every role must set them.
+        self.other = 2000 + Session.number
         self.groups = 1100, 1100 + Session.number
         self.path = f"{server.dir}/rw/{self.tag}"
         self.answers = {}  # status by step
@@ -150,17 +151,20 @@ class Session:
                              DATA.startswith(g.bytes))
         local = self.path + "/local"  # the broker opens it, as the caller
         with open(local, "wb"):
-            os.chown(local, 1002, 1002)
-        found = self.v3("LOOKUP local", "lookup", here, "local", uid=1002)
+            os.chown(local, self.other, self.other)
+        found = self.v3("LOOKUP local", "lookup", here, "local",
+                        uid=self.other)
         if found is not None and found.status() == OK:
             wrote = self.v3("WRITE local", "write", found.fh, 0, DATA,
-                            uid=1002)
+                            uid=self.other)
             self.promise(wrote, "WRITE local", lambda:
                          self.contents("local") == DATA)
         found = self.v3("LOOKUP file", "lookup", here, "file")
         if found is not None and found.status() == OK:
-            self.v3("WRITE by another", "write", found.fh, 0, b"x", uid=1002)
-            self.v3("READ by another", "read", found.fh, 0, 10, uid=1002)
+            self.v3("WRITE by another", "write", found.fh, 0, b"x",
+                    uid=self.other)
+            self.v3("READ by another", "read", found.fh, 0, 10,
+                    uid=self.other)
 
     def names(self, here):
         there = lambda n: os.path.lexists(f"{self.path}/{n}")  # noqa: E731

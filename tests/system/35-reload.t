@@ -36,7 +36,7 @@ held_back() {
 	local stopped
 
 	stopped=$(role "$1" "$2")
-	kill -STOP "$stopped"
+	halt "$stopped"
 	reload "$1" "$3"
 	wait_for 5 grep -q RELOADING=1 "$T/$1.said"
 	sleep 0.5
@@ -85,7 +85,7 @@ is "$(grep -c 'serving again' "$T/nfsd.log")" 3 'every role serves again before 
 
 # A role that was stopped is replaced, and the reload ends.
 broker=$(role nfsd broker)
-kill -STOP "$broker"
+halt "$broker"
 reload nfsd "$T/y 127.0.0.1(rw,insecure,all_squash)"
 check 'READY comes in spite of a role that was stopped' \
     wait_for 30 has_said nfsd 1

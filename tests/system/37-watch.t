@@ -40,7 +40,7 @@ stop_role() {
 		now=$(role_pid "$name" "$role")
 		[ -n "$now" ] && [ "$now" != "$was" ]
 	}
-	kill -STOP "$was"
+	halt "$was"
 	check "$name $role: is replaced when something stops it" wait_for 30 replaced
 	check "$name: serves again" wait_for 30 "$@"
 	like "$(cat "$T/$name.log")" "$role: killing pid $was.*SIGSTOP" \

@@ -97,7 +97,7 @@ done
 start nfsd -R -p 2049 -w 1 || bail "nfsd does not start"
 fh=$(nfs mnt "$T/ramfs")
 nfs getattr "$fh" >"$T/out"
-kill -STOP "${pid[nfsd]}"
+halt "${pid[nfsd]}"
 kill -KILL "$(pgrep -P "${pid[nfsd]}" -f 'nfsd: broker')"
 like "$(nfs mkdir "$fh" made 755 2>&1)" '^IO$' \
     'MKDIR that cannot be synced is not answered with OK'

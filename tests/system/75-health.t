@@ -64,20 +64,20 @@ is "$(calls)" 0 'the statistics do not count its calls'
 # Each worker is asked, not one of them.
 for n in 1 2; do
 	w=$(worker $n)
-	kill -STOP "$w"
+	halt "$w"
 	fails 2 "worker [0-9] does not answer" "worker $n is stopped"
 	kill -CONT "$w"
 	check "worker $n goes on" wait_for 30 healthy
 done
 b=$(role broker)
-kill -STOP "$b"
+halt "$b"
 fails 2 "export $T/.*: no answer" 'the broker is stopped'
 kill -CONT "$b"
 check 'the broker goes on' wait_for 30 healthy
 kill -9 "$b"
 check 'a killed broker is replaced' wait_for 20 another broker "$b"
 check 'and all is well again' wait_for 20 healthy
-kill -STOP "${pid[nfsd]}"
+halt "${pid[nfsd]}"
 fails 1 'no answer' 'the parent is stopped'
 kill -CONT "${pid[nfsd]}"
 check 'the parent goes on' wait_for 20 healthy

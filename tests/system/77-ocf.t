@@ -37,7 +37,7 @@ check 'and serves' nfs -s 800 mnt "$T/engine"
 roles=$(pgrep -f '^nfsd: ' | wc -l)
 ok $((roles < 3)) "nfsd has its roles ($roles)"
 w=$(pgrep -f '^nfsd: worker' | head -n 1)
-kill -STOP "$w"
+halt "$w"
 said monitor >"$T/out"
 is $? 1 'a sick head fails its monitor'
 like "$(cat "$T/out")" 'worker [0-9] does not answer' 'with the reason'

@@ -104,7 +104,7 @@ check 'a client that connects now is listed soon, not after -t' wait_for 5 grep 
 
 woken() { grep -c "^tern-takeover: $four: .* connections woken" "$T/watch"; }
 is "$(woken)" 1 'the clients were woken once'
-kill -STOP "$watch"
+halt "$watch"
 on_host head-b ip address del $four/32 dev eth0
 on_host head-b ip address add $four/32 dev eth0
 kill -CONT "$watch"

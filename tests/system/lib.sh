@@ -456,6 +456,10 @@ _tree() {
 	done
 }
 
+# halt PID: stops a process. kill(1) alone returns while its threads still run.
+halt() { kill -STOP "$1" && wait_for 20 _halted "$1"; }
+_halted() { awk '{ sub(/.*\) /, "") } !/^[Tt]/ { n++ } END { exit n > 0 }' "/proc/$1/task/"*/stat; }
+
 # ---- clients ---------------------------------------------------------------------
 
 # nfs [FLAG...] COMMAND...: one call of NFS 3, or MNT.

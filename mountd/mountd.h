@@ -18,7 +18,7 @@
 #include "process/daemon.h"
 #include "process/role.h"
 #include "process/role_exports.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 /* One numbering for both directions. */
 enum mountd_message {

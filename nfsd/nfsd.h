@@ -22,7 +22,7 @@
 #include "process/daemon.h"
 #include "process/role.h"
 #include "process/role_exports.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 #define NFSD_WORKERS_MAX   64
 #define NFSD_THREADS_MAX   63 /* plus the event loop: 64 channels per worker */

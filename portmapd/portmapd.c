@@ -25,7 +25,7 @@
 #include "process/listen.h"
 #include "process/options.h"
 #include "rpc/server.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 #define DEFAULT_PORT 111
 

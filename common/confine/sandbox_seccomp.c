@@ -84,7 +84,7 @@ static const struct sandbox_call base_calls[] = {
 	{ SYS_writev, true, "log line" },
 };
 
-/* The calls of rpc/udp.c, rpc/tcp.c and rpc/conn.c after their set-up. */
+/* The calls of transport/udp.c, transport/tcp.c and transport/conn.c after their set-up. */
 static const struct sandbox_call transport_calls[] = {
 	{ SYS_accept4, false, "accept a connection" },
 	{ SYS_getsockname, false, "the local address of a connection" },

@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "process/options.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 #define OPTIONS_MAX 48
 #define SETTING_MAX 64 /* longest name of an -o setting */

@@ -43,7 +43,7 @@
 #include "process/register.h"
 #include "process/uaddr.h"
 #include "rpc/msg.h"
-#include "rpc/record.h"
+#include "transport/record.h"
 
 #define RPCB_PROG  100000
 #define RPCB_VERS  4

@@ -20,7 +20,7 @@
 #include "process/daemon.h"
 #include "process/register.h"
 #include "rpc/msg.h"
-#include "rpc/record.h"
+#include "transport/record.h"
 #include "rpc/xdr.h"
 
 #define RPCB_PROG    100000

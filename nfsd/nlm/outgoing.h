@@ -20,7 +20,7 @@
 #include "base/addr.h"
 #include "base/meter.h"
 #include "rpc/rpc.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 #include "rpc/xdr.h"
 
 #define OUTGOING_HOSTS_MAX  4096 /* clients that are remembered */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "rpc/record.h"
+#include "transport/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "lib/rpc_client.h"
 #include "rpc/msg.h"
-#include "rpc/record.h"
+#include "transport/record.h"
 
 #define CLIENT_HEADER_MAX (RPC_HEADER_MIN + RPC_AUTH_BODY_MAX)
 #define CLIENT_STRAYS_MAX 64 /* replies to other calls that are skipped */

@@ -47,7 +47,7 @@ o option" | none "$d(8) documents none that $d has not"
 done
 
 # The transports log "-o NAME raises the limit" in every daemon.
-grep -ohE '"[a-z-]+-(max|seconds)\>' common/rpc/conn.c common/rpc/tcp.c |
+grep -ohE '"[a-z-]+-(max|seconds)\>' common/transport/conn.c common/transport/tcp.c |
     tr -d '"' | sort -u | while read -r name; do
 	for d in portmapd mountd nfsd; do
 		rows $d/$d.c | grep -qx "0 $name" || echo "$d: no -o $name"

@@ -8,7 +8,7 @@
 #define STUB_H
 
 #include <stdatomic.h>
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 #define STUB_PROG    0x20001234u
 #define STUB_DATA    1100000

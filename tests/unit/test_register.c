@@ -21,7 +21,7 @@
 #include "base/util.h"
 #include "portmapd/pmap.h"
 #include "process/register.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 #include "tap.h"
 
 #define NFS 100003u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/transport.h"
+#include "transport/transport.h"
 #include "tap.h"
 
 /* tern(7) explains each limit that a log line may name. */

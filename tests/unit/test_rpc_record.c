@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/record.h"
+#include "transport/record.h"
 #include "tap.h"
 
 #define RECORD_MAX    4096

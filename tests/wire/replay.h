@@ -12,7 +12,7 @@
 #define REPLAY_H
 
 #include "case.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 struct replay_fixture {
 	const struct rpc_prog *const *progs;

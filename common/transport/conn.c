@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Serves one stream connection: see rpc/conn.h. All complete records of one
+ * Serves one stream connection: see transport/conn.h. All complete records of one
  * read are served and answered with one send. A budget per wake-up keeps a busy
  * connection from delaying the others of its host. The host's time of a turn
- * (rpc/host.h) keeps all of them from delaying other hosts. Operations write
+ * (transport/host.h) keeps all of them from delaying other hosts. Operations write
  * replies directly into the send buffer.
  * Runs in: the process that reads the network.
  */
@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rpc/conn.h"
+#include "transport/conn.h"
 
 #define CONN_SHORT    4096 /* bytes read per wake-up when memory is short */
 #define CONN_RECORDS  128 /* records served per wake-up */

@@ -6,8 +6,8 @@
  * transport.
  * Runs in: the process that reads the network.
  */
-#ifndef RPC_STARTTLS_H
-#define RPC_STARTTLS_H
+#ifndef TRANSPORT_STARTTLS_H
+#define TRANSPORT_STARTTLS_H
 
 #include <sys/types.h>
 
@@ -66,7 +66,7 @@ ssize_t rpc_starttls_send(struct rpc_conn *, const uint8_t *mark,
 void rpc_starttls_end(struct rpc_conn *);
 
 /*
- * rpc/conn.c. Called after every change. Sets the events that the connection
+ * transport/conn.c. Called after every change. Sets the events that the connection
  * waits for, or closes and frees it.
  */
 void rpc_conn_update(struct rpc_conn *);

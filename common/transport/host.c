@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Counts the stream connections of each host and the time that they take, orders
- * them, and selects the one that must make room: see rpc/host.h.
+ * them, and selects the one that must make room: see transport/host.h.
  * Runs in: the process that reads the network.
  */
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/meter.h"
-#include "rpc/conn.h"
+#include "transport/conn.h"
 
 #define HOST_LOOK     64 /* connections looked at for an idle one */
 #define HOST_PATIENCE 1000 /* ms without progress in sending */

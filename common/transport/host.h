@@ -5,13 +5,13 @@
  * time of the event loop a host gets. Private to the stream transport.
  * Runs in: the process that reads the network.
  */
-#ifndef RPC_HOST_H
-#define RPC_HOST_H
+#ifndef TRANSPORT_HOST_H
+#define TRANSPORT_HOST_H
 
 #include <sys/queue.h>
 
 #include "base/rank.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 struct rpc_conn;
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One stream connection: reads, serves records, sends replies. Private to the
- * stream transport: rpc/tcp.c accepts and applies the limits, rpc/conn.c serves
- * a connection, rpc/host.c counts connections by host.
+ * stream transport: transport/tcp.c accepts and applies the limits, transport/conn.c serves
+ * a connection, transport/host.c counts connections by host.
  *
  * An idle connection owns only this struct. Input is read into one buffer and
  * output collected in another. All connections of an event loop share both.
  * Runs in: the process that reads the network.
  */
-#ifndef RPC_CONN_H
-#define RPC_CONN_H
+#ifndef TRANSPORT_CONN_H
+#define TRANSPORT_CONN_H
 
 #include <sys/queue.h>
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
-#include "rpc/host.h"
-#include "rpc/record.h"
-#include "rpc/starttls.h"
-#include "rpc/transport.h"
+#include "transport/host.h"
+#include "transport/record.h"
+#include "transport/starttls.h"
+#include "transport/transport.h"
 
 #define RPC_CONN_READ	(320 * 1024) /* per wake-up: some WRITEs of 64 KiB */
 #define RPC_CONN_FLUSH	(256 * 1024) /* bytes of replies sent with one call */
@@ -112,7 +112,7 @@ struct rpc_streams {
 	struct rpc_tls_bytes tls_bytes;
 };
 
-/* rpc/conn.c. Serves the connections that wait, each once at most. */
+/* transport/conn.c. Serves the connections that wait, each once at most. */
 void rpc_conn_turn(struct rpc_streams *);
 /* Sends the replies of file threads that were collected. */
 void rpc_conn_send_late(struct rpc_streams *);

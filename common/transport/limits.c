@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 #include "base/util.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 const struct rpc_limits rpc_limits_default = {
 	.record_max = 1024 * 1024 + 4096,

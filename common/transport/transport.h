@@ -5,8 +5,8 @@
  * peer can cause has a limit here.
  * Runs in: the process that reads the network.
  */
-#ifndef RPC_TRANSPORT_H
-#define RPC_TRANSPORT_H
+#ifndef TRANSPORT_H
+#define TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * length.
  * Runs in: the process that reads the network; fuzzers.
  */
-#ifndef RPC_RECORD_H
-#define RPC_RECORD_H
+#ifndef TRANSPORT_RECORD_H
+#define TRANSPORT_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/meter.h"
-#include "rpc/transport.h"
+#include "transport/transport.h"
 
 #define UDP_BATCH 32 /* datagrams per wake-up */
 #define UDP_BURST 8 /* seconds of bytes that a client saves up */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Stream sockets: accepting, and the limits over all connections. At a limit,
- * rpc/host.c selects the connection that is closed for the new one. The more
+ * transport/host.c selects the connection that is closed for the new one. The more
  * places are held by connections that wait for the rest of a record, the
  * likelier a newcomer costs one of them its place before the limit is reached.
  * Local users who may register have places of their own and never lose one.
@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "rpc/conn.h"
+#include "transport/conn.h"
 
 #define TCP_ACCEPTS 32 /* connections accepted per wake-up */
 #define TCP_PAUSE   100000 /* microseconds, when no descriptor is left */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Question, answer and hand-over: see rpc/starttls.h. A client may send nothing
+ * Question, answer and hand-over: see transport/starttls.h. A client may send nothing
  * between its question and the answer. So whatever is in the socket when the
  * connection is handed over belongs to the handshake, to the byte.
  * Runs in: the process that reads the network.
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "rpc/conn.h"
+#include "transport/conn.h"
 
 #ifndef SOL_TLS
 #define SOL_TLS 282

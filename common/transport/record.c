@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Record marking: see rpc/record.h.
+ * Record marking: see transport/record.h.
  * Runs in: the process that reads the network; fuzzers.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/record.h"
+#include "transport/record.h"
 
 #define RECORD_FIRST 512 /* initial memory of a record */
 

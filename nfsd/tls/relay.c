@@ -20,7 +20,7 @@
 
 #define TURNS	      2 /* of TLS_PLAIN bytes each way; then other sessions run */
 #define SHAKE_MAX     (128 * 1024) /* bytes of a handshake */
-#define IDLE_MAX      64 /* records without data in a run; a KeyUpdate costs 10 us */
+#define IDLE_MAX      64 /* records without data in a row; a KeyUpdate costs 10 us */
 #define SHORT	      4096 /* bytes moved at once when much is kept */
 #define CLOSE_SECONDS 30 /* for a client to read the rest: 650 KiB at most */
 
@@ -186,13 +186,13 @@ decrypt(struct tls_session *s, size_t have, size_t *len)
 {
 	struct tls_server *server = s->server;
 	size_t at = 0, taken, got;
-	unsigned int idle = 0;
 	enum tls_got what;
 
 	while ((what = tls_record_get(&s->records, server->in + at, have - at,
 		    server->plain + *len, &taken, &got)) != TLS_GOT_PART) {
 		at += taken;
 		*len += got;
+		s->idle = got > 0 ? 0 : s->idle + 1;
 		if (got > 0)
 			continue;
 		if (what == TLS_GOT_CLOSE) {
@@ -203,7 +203,7 @@ decrypt(struct tls_session *s, size_t have, size_t *len)
 			wire_alert(s, s->records.alert);
 			return false;
 		}
-		if (++idle > IDLE_MAX) {
+		if (s->idle > IDLE_MAX) {
 			wire_alert(s, TLS_ALERT_UNEXPECTED_MESSAGE);
 			return false;
 		}

@@ -53,6 +53,7 @@ struct tls_session {
 	struct tls_records records; /* TLS_RELAYED: the keys */
 	struct event net_in, net_out, pair_in, pair_out;
 	bool in, out; /* bytes of the client, of the worker can be moved */
+	unsigned int idle; /* the client's last records that had no data */
 	struct tls_bytes part; /* of a record of the client */
 	struct tls_bytes wire; /* for the client, encrypted */
 	struct tls_bytes plain; /* for the worker */

@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define SHARE (2 * TLS_PLAIN) /* bytes of one client before others run */
-#define IDLE  64 /* records without data in one read */
+#define IDLE  64 /* records without data in a row */
 
 static struct fuzz_worker w;
 static struct tls_server *servers[2]; /* relay, kernel TLS */
@@ -217,6 +217,13 @@ test_update_behind_replies(void)
 	finish();
 }
 
+static void
+update(int type)
+{
+	if (SSL_key_update(client, type) != 1 || SSL_do_handshake(client) != 1)
+		BAIL_OUT("no KeyUpdate");
+}
+
 /* All at once, so that one read has them. */
 static bool
 survives(int updates)
@@ -226,9 +233,7 @@ survives(int updates)
 
 	begin(TLSEXT_max_fragment_length_DISABLED);
 	for (i = 0; i < updates; i++)
-		if (SSL_key_update(client, SSL_KEY_UPDATE_REQUESTED) != 1 ||
-		    SSL_do_handshake(client) != 1)
-			BAIL_OUT("no KeyUpdate");
+		update(SSL_KEY_UPDATE_REQUESTED);
 	(void)SSL_write(client, "call", 4);
 	(void)push();
 	run();
@@ -246,9 +251,7 @@ test_flood(void)
 
 	begin(TLSEXT_max_fragment_length_DISABLED);
 	for (i = 0; i <= IDLE; i++)
-		if (SSL_key_update(client, SSL_KEY_UPDATE_NOT_REQUESTED) != 1 ||
-		    SSL_do_handshake(client) != 1)
-			BAIL_OUT("no KeyUpdate");
+		update(SSL_KEY_UPDATE_NOT_REQUESTED);
 	(void)push();
 	run();
 	pull();
@@ -257,6 +260,28 @@ test_flood(void)
 		ERR_GET_REASON(ERR_peek_error()) ==
 		    SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE,
 	    "and the client is told why");
+	finish();
+}
+
+/* Each in a read of its own. */
+static void
+test_slow_flood(void)
+{
+	int i;
+
+	begin(TLSEXT_max_fragment_length_DISABLED);
+	for (i = 0; i < 3 * IDLE && session() != NULL; i++) {
+		update(SSL_KEY_UPDATE_NOT_REQUESTED);
+		if (i < 2 * IDLE)
+			(void)SSL_write(client, "call", 4);
+		(void)push();
+		run();
+	}
+	ok(i == 3 * IDLE, "KeyUpdates beside calls have no limit");
+	update(SSL_KEY_UPDATE_NOT_REQUESTED);
+	(void)push();
+	run();
+	ok(session() == NULL, "those without calls do, whenever they come");
 	finish();
 }
 
@@ -393,6 +418,7 @@ main(void)
 	ok(survives(IDLE), "%d KeyUpdates in one read are answered", IDLE);
 	ok(!survives(IDLE + 1), "one more ends the session");
 	test_flood();
+	test_slow_flood();
 	test_unread();
 	test_unread_calls();
 	test_worn_key();

@@ -63,6 +63,15 @@ check 'make serve starts for a folder with a blank in its name' serve dir "$top/
 like "$(timeout 20 nfs-ls "nfs://127.0.0.1$T/my files")" ' one$' 'that folder is served'
 interrupt dir
 
+# The words of CLIENTS are no patterns of files, and what is printed works here.
+cd "$top" || bail "no $top"
+for clients in '*' 192.0.2.0/24; do
+	check "make serve starts for $clients" serve clients env CLIENTS="$clients" etc/serve "$T/my files"
+	like "$(run_told clients showmount)" "[ ,]${clients/\*/\\*}(,|\$)" "$clients may mount"
+	like "$(run_told clients nfs-ls)" ' one$' 'the nfs-ls line works on this machine'
+	interrupt clients
+done
+
 serve wrong "$top/etc/serve" "$T/nowhere" || true
 like "$(cat "$T/wrong.log")" "nowhere is not a directory" 'the message names a missing folder'
 

@@ -33,6 +33,7 @@ struct deferred {
 	SLIST_HEAD(, repeat) repeats; /* event loop only */
 	struct work work;
 	struct xdr_in args; /* its arguments, from their start */
+	unsigned int nleft; /* addresses that had left when it came */
 	size_t cap; /* bytes of the reply buffer */
 	uint8_t *reply; /* of the file thread; NULL: in brief, or no memory */
 	uint8_t brief[SHORT_MAX]; /* a call with errands has such a reply */
@@ -132,6 +133,34 @@ run_again(struct deferred *d, bool may_block, unsigned int thread)
 	return ended;
 }
 
+void
+rpc_server_address_left(struct rpc_server *s, const struct addr *at)
+{
+	pthread_mutex_lock(&s->lock);
+	s->left[s->nleft % LEFT_MAX] = *at;
+	s->nleft++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Has the address left that the call was made to, since the call came? */
+static bool
+has_lost_address(const struct deferred *d)
+{
+	struct rpc_server *s = d->server;
+	unsigned int i;
+	bool lost = false;
+
+	if (s->nleft == d->nleft)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	for (i = s->nleft; !lost && i != d->nleft && s->nleft - i < LEFT_MAX;
+	     i--)
+		lost = addr_same_host(&s->left[(i - 1) % LEFT_MAX],
+		    &d->origin.peer.to);
+	pthread_mutex_unlock(&s->lock);
+	return lost;
+}
+
 /* Runs the call on a file thread. */
 static void
 deferred_run(struct rpc_job *job, unsigned int thread)
@@ -140,6 +169,8 @@ deferred_run(struct rpc_job *job, unsigned int thread)
 
 	if (job->held)
 		deferred_conclude(d, thread);
+	else if (has_lost_address(d))
+		d->work.call.dropped = true;
 	else
 		(void)run_again(d, true, thread);
 }
@@ -220,6 +251,7 @@ copy_call(struct rpc_server *s, const struct rpc_origin *origin,
 	d->work.call.peer = &d->origin.peer;
 	d->work.call.errands = d->job.errands = d->errands;
 	d->work.out.len = 0;
+	d->nleft = s->nleft;
 	d->cap = w->out.cap;
 	d->reply = NULL;
 	copy = d->memory + attempt_lay_out(&s->hooks, d->memory, &d->work);

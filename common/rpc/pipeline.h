@@ -9,6 +9,7 @@
 #define RPC_PIPELINE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "pool/pool.h"
 #include "rpc/reply_cache.h"
@@ -27,6 +28,7 @@ struct work {
 };
 
 #define SPARES_MAX 8 /* reply buffers kept for file threads */
+#define LEFT_MAX   16 /* addresses that left lately */
 
 struct rpc_server {
 	const struct rpc_prog *const *progs;
@@ -39,10 +41,12 @@ struct rpc_server {
 	uint64_t now_ns; /* while a batch is served; else 0 */
 	struct work work; /* of the event loop */
 	struct rpc_errand errands[RPC_ERRANDS]; /* the same */
-	pthread_mutex_t lock; /* protects the spare buffers */
+	pthread_mutex_t lock; /* protects what follows */
 	uint8_t *spares[SPARES_MAX];
 	unsigned int nspares;
 	size_t spare_cap; /* size of a spare buffer */
+	atomic_uint nleft; /* read without the lock too */
+	struct addr left[LEFT_MAX]; /* number n is at n % LEFT_MAX */
 };
 
 /*

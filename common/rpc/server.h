@@ -66,6 +66,13 @@ uint64_t rpc_server_last_ns(const struct rpc_server *);
  */
 void rpc_server_begin(struct rpc_server *, uint64_t now_ns);
 uint64_t rpc_server_end(struct rpc_server *);
+/*
+ * This machine has the address no longer. Calls that were made to it are dropped
+ * unless a thread has begun them. The machine that has it now is asked again, and
+ * its client goes on: a call that is carried out here later would undo what follows.
+ * Event loop only.
+ */
+void rpc_server_address_left(struct rpc_server *, const struct addr *);
 /* Returns the number of calls on file threads, and of those that are parked. */
 size_t rpc_server_in_flight(const struct rpc_server *);
 

@@ -263,6 +263,8 @@ on_address_left(void *arg, struct ipc_message *m)
 	struct addr at;
 
 	memcpy(&at, m->data, sizeof(at));
+	if (w->server != NULL)
+		rpc_server_address_left(w->server, &at);
 	if (w->streams != NULL)
 		(void)rpc_streams_end_local(w->streams, &at);
 }

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: ISC
 #
 # A floating address leaves the machine: connections that clients made to it end
-# at once, and no others. Their clients hear nothing. When it comes back, a client that uses its old port
-# again, as Linux does, is served without a delay.
+# at once, and no others. Their clients hear nothing. What they asked for and no thread
+# has begun is not done any more: another head does it. When the address comes back, a
+# client that uses its old port again, as Linux does, is served without a delay.
 # Runs in: the tests.
 . "${0%/*}/lib.sh"
 private "$@"
-need python3 python3 ss iproute2
+need python3 python3 ss iproute2 fsfreeze util-linux
 host_add client 10.7.1.1/24 10.7.1.2/24
 ip -6 address add fd00:7::1/64 dev client nodad
 on_host client ip -6 address add fd00:7::2/64 dev eth0 nodad
@@ -21,7 +22,12 @@ go() {
 	ip -6 address del $six/64 dev client
 }
 mkdir -m 777 "$T/a"
-tern_start "$T/a 10.7.1.0/24(rw) fd00:7::/64(rw)" -w 2 -o lock-port=4045
+ram 100
+loop_fs ext4 64 "$T/disk" || skip_all 'no loop-mounted ext4'
+chmod 777 "$T/disk"
+: >"$T/disk/kept"
+tern_start "$T/a 10.7.1.0/24(rw) fd00:7::/64(rw)
+$T/disk 10.7.1.0/24(rw)" -w 2 -o lock-port=4045
 come
 
 # caller ADDRESS PORT FROM LOG: calls NULL over one connection, and again from the
@@ -94,6 +100,39 @@ for n in four six locks; do
 	ms=$(sed -n 's/^again //p' "$T/$n.caller")
 	ok $((${ms:-9999} > 900)) "$n: without a delay (${ms:-?} ms)"
 done
+# ---- a call that waits when the address leaves
+
+# MKDIR waits for the disk, and REMOVE for MKDIR: changes run in turn. NULL is answered
+# when both have arrived.
+cat >"$T/late.py" <<'P'
+import sys
+import nfs, rpc
+c = nfs.Nfs3(rpc.tcp(2049, sys.argv[1], ("", rpc.up_from(900))))
+root = rpc.opaque(bytes.fromhex(sys.argv[2]))
+made, kept = rpc.opaque(b"made"), rpc.opaque(b"kept")
+c.transport.send_call(c.message("MKDIR", root + made + nfs.sattr3(mode=0o755)))
+c.transport.send_call(c.message("REMOVE", root + kept))
+c.transport.send_call(c.message("NULL"))
+c.transport.receive()
+print("waiting", flush=True)
+sys.stdin.read()
+P
+fh=$(on_host client "$top/tests/lib/nfs_call.py" -s 700 -h 10.7.1.1 mnt "$T/disk")
+at_end "fsfreeze -u $T/disk"
+fsfreeze -f "$T/disk"
+mkfifo "$T/late.in"
+PYTHONPATH=$top/tests/lib on_host client python3 "$T/late.py" $four "$fh" <"$T/late.in" >"$T/late" &
+exec {never}>"$T/late.in"
+at_end "kill $!"
+check 'two changes wait for a disk' wait_for 20 grep -q waiting "$T/late"
+go
+check 'the address leaves, and its connections' wait_for 20 none $four
+fsfreeze -u "$T/disk"
+# In turn, too: what waited before has run.
+on_host client "$top/tests/lib/nfs_call.py" -s 700 -h 10.7.1.1 mkdir "$fh" after 755 >"$T/out"
+ok $? 'a change by another address is made'
+ok $([ -e "$T/disk/kept" ]; echo $?) 'the change that waited behind the first is not made'
+
 is "$(pgrep -P "${pid[nfsd]}" -f '^nfsd: worker' | sort | tr '\n' ' ')" "$w" 'no worker died'
 
 stop nfsd

@@ -23,6 +23,7 @@ static struct rpc_server *server;
 static uint8_t msg[4096], out[4096], late[4096];
 static size_t outlen, latelen;
 static unsigned int nlate, nagain;
+static struct addr called; /* by the next calls */
 
 static void
 on_late(const struct rpc_origin *o, const uint8_t *reply, size_t len)
@@ -41,6 +42,7 @@ origin(void)
 	struct rpc_origin o = { .reply = on_late, .ticket = 42 };
 
 	(void)addr_parse(&o.peer.from, "192.0.2.1:700");
+	o.peer.to = called;
 	o.peer.kind = RPC_TCP;
 	o.peer.max_reply = sizeof(out);
 	return o;
@@ -410,6 +412,44 @@ test_late_bytes(struct event_base *base)
 	rpc_pool_free(pool);
 }
 
+/* An address leaves while one call to it runs and another one waits. */
+static void
+test_address_left(struct event_base *base)
+{
+	struct rpc_pool *pool = rpc_pool_new(base, 1, 8, NULL, NULL);
+	struct reply_cache *cache = reply_cache_new(16, NULL, NULL);
+	struct addr left, stays;
+
+	(void)addr_parse(&left, "192.0.2.100:2049");
+	(void)addr_parse(&stays, "192.0.2.101:2049");
+	rpc_server_set_pool(server, pool);
+	rpc_server_set_cache(server, cache);
+	nlate = stub_executed = 0;
+	called = left;
+	(void)serve(1, STUB_SLOW_COUNT, 1, sizeof(out));
+	stub_wait_for(1);
+	(void)serve(2, STUB_SLOW_COUNT, 2, sizeof(out));
+	called = stays;
+	(void)serve(3, STUB_SLOW_COUNT, 3, sizeof(out));
+	rpc_server_address_left(server, &left);
+	called = left;
+	(void)serve(4, STUB_SLOW_COUNT, 4, sizeof(out));
+	stub_go(3);
+	wait_late(base, 4);
+	cmp_ok(stub_executed, "==", 3,
+	    "the call that waited is dropped; those before, elsewhere and since are not");
+	cmp_ok(serve(2, STUB_SLOW_COUNT, 2, sizeof(out)), "==", RPC_DEFERRED,
+	    "it is executed if it comes again");
+	stub_go(1);
+	wait_late(base, 5);
+	cmp_ok(serve(1, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_ANSWERED,
+	    "the reply of the one that ran is kept");
+	called = (struct addr){ .family = AF_UNSPEC };
+	rpc_server_set_cache(server, NULL);
+	rpc_pool_free(pool);
+	reply_cache_free(cache);
+}
+
 int
 main(void)
 {
@@ -437,6 +477,7 @@ main(void)
 	test_late_identity(base);
 	test_late_bytes(base);
 	test_errands(base);
+	test_address_left(base);
 	event_base_free(base);
 	rpc_server_free(server);
 	rpc_server_free(NULL);

@@ -167,7 +167,10 @@ call_turn(struct rpc_streams *s)
 	(void)event_add(s->again_event, &now);
 }
 
-/* Queues c to continue at the next turn, or after a pause. */
+/*
+ * Queues c to continue at the next turn, or after a pause. Places among the calls
+ * that wait for file threads go to those first whose host got none in this turn.
+ */
 static void
 go_on_later(struct rpc_conn *c, bool pause)
 {
@@ -175,7 +178,8 @@ go_on_later(struct rpc_conn *c, bool pause)
 	struct rpc_streams *s = c->tcp->streams;
 
 	if (c->turn == NULL)
-		rpc_host_queue(c, &s->again);
+		rpc_host_queue(c,
+		    c->busy && c->host->got != s->turn ? &s->first : &s->again);
 	if (!pause)
 		call_turn(s);
 	else if (!event_pending(s->again_event, EV_TIMEOUT, NULL))
@@ -312,6 +316,7 @@ serve_record(struct rpc_conn *c, const uint8_t *msg, size_t len)
 		s->out_len += RPC_MARK_SIZE + n;
 		break;
 	case RPC_DEFERRED:
+		c->host->got = s->turn;
 		c->deferred++;
 		c->awaited += n;
 		break;
@@ -574,6 +579,7 @@ take_turns(struct rpc_streams *s, struct rpc_turns *list, bool served)
 		c = TAILQ_FIRST(&list->conns);
 		if (rpc_host_time(c->host) == 0) {
 			rpc_host_queue(c, &s->first);
+			call_turn(s);
 			continue;
 		}
 		rpc_host_queue(c, NULL);
@@ -588,8 +594,6 @@ rpc_conn_turn(struct rpc_streams *s)
 {
 	s->turn++;
 	(void)take_turns(s, &s->again, take_turns(s, &s->first, false));
-	if (s->first.n > 0)
-		call_turn(s);
 }
 
 static void

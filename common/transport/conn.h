@@ -98,7 +98,9 @@ struct rpc_streams {
 	/*
 	 * Connections that go on at the next turn of the loop. Those that were
 	 * not served in the last one, since their host had no time left, are
-	 * first. So the connections of a host are served by rotation.
+	 * first. So the connections of a host are served by rotation. So are
+	 * those for whose calls the file threads had no room, if their host got
+	 * none. So one host cannot keep the others out.
 	 */
 	struct rpc_turns first, again;
 	uint64_t turn; /* its number: in each, every host has time again */

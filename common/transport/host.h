@@ -52,6 +52,7 @@ struct rpc_host {
 	struct rpc_streams *streams;
 	uint64_t turn; /* the last one in which it was served */
 	uint64_t spent_ns; /* in that turn */
+	uint64_t got; /* the last turn in which a call of it was deferred */
 };
 
 /*

@@ -15,8 +15,11 @@
 #include "stub.h"
 #include "tap.h"
 
-#define HOST_CONNS 12
-#define HOST_CALLS 20
+#define HOST_CONNS  12
+#define HOST_CALLS  20
+#define PLACES	    16
+#define PLACE_CONNS 17
+#define PLACE_CALLS 200
 
 static uint8_t buf[1 << 20];
 
@@ -382,6 +385,69 @@ test_late(void)
 	stub_stop(&s);
 }
 
+/* Lets waiting calls end until fd has a reply. Returns how many others had one. */
+static unsigned int
+others_before(int fd, struct pollfd *pfd, size_t n)
+{
+	unsigned int others = 0;
+	bool mine = false;
+	size_t i;
+
+	while (!mine && others < 16 * PLACES) {
+		stub_go(1);
+		(void)poll(pfd, n, -1);
+		for (i = 0; i < n; i++) {
+			if ((pfd[i].revents & POLLIN) == 0)
+				continue;
+			(void)reply_xid(pfd[i].fd);
+			if (pfd[i].fd == fd)
+				mine = true;
+			else
+				others++;
+		}
+	}
+	return others;
+}
+
+/*
+ * A host has more calls than threads and places, over many connections. Another
+ * host's call gets one of the next places. Leaves calls that may go on: the last.
+ */
+static void
+test_places(void)
+{
+	struct stub_server s = {
+		.limits = rpc_limits_default, .threads = 4, .queue = PLACES
+	};
+	struct pollfd pfd[PLACE_CONNS];
+	size_t len = 0, n, i;
+	uint32_t xid;
+
+	stub_start(&s);
+	for (xid = 1; xid <= PLACE_CALLS; xid++) {
+		n = stub_message(buf + len + 4, 124, xid, STUB_WAIT, NULL, 0);
+		stub_mark(buf + len, n, true);
+		len += n + 4;
+	}
+	for (i = 0; i < PLACE_CONNS; i++) {
+		pfd[i] = (struct pollfd){ .events = POLLIN };
+		pfd[i].fd = i < PLACE_CONNS - 1 ?
+		    stub_tcp(&s) :
+		    stub_tcp_from(&s, "127.0.0.2");
+		if (i == PLACE_CONNS - 1) {
+			stub_wait_for(3);
+			len = framed(1, STUB_WAIT, 0);
+		}
+		(void)send(pfd[i].fd, buf, len, 0);
+	}
+	cmp_ok(others_before(pfd[i - 1].fd, pfd, i), "<", 8 * PLACES,
+	    "a host that fills all places keeps no other out");
+	while (i > 0)
+		close(pfd[--i].fd);
+	stub_go(2 * PLACES);
+	stub_stop(&s);
+}
+
 /* A call over UDP while another client asks for megabytes without pause. */
 static void
 test_fairness(const struct stub_server *s)
@@ -484,5 +550,6 @@ main(void)
 	test_connected_again();
 	test_time();
 	test_hosts();
+	test_places();
 	done_testing();
 }

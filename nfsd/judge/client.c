@@ -31,10 +31,25 @@ find_client(struct judge_thread *t, const struct served_export *e, bool utf16,
 	return p->client;
 }
 
+/* The user of this machine in a certificate, or NULL. */
+static const struct export_user *
+user_of(const struct judge_thread *t, const struct peer_identity *id)
+{
+	const struct served_exports *x = atomic_load(&t->held.list);
+	const char *domain = t->judge->domain, *at;
+
+	if (peer_security(id) != PEER_MTLS || domain == NULL)
+		return NULL;
+	at = strrchr(id->user, '@');
+	if (at == NULL || strcasecmp(at + 1, domain) != 0)
+		return NULL;
+	return exports_user(x->conf, id->user, (size_t)(at - id->user));
+}
+
 /* Judges the row of a client. NULL with *why, unless why is NULL. */
 static const struct export_client *
-judge_row(const struct export_client *c, const struct rpc_peer *peer,
-    bool any_port, enum judge_refusal *why)
+judge_row(const struct judge_thread *t, const struct export_client *c,
+    const struct rpc_peer *peer, bool any_port, enum judge_refusal *why)
 {
 	enum judge_refusal refusal;
 
@@ -44,6 +59,8 @@ judge_row(const struct export_client *c, const struct rpc_peer *peer,
 		refusal = JUDGE_WEAK;
 	else if (!any_port && !exports_port_ok(c, &peer->from))
 		refusal = JUDGE_PORT;
+	else if (c->options.certuser && user_of(t, peer->identity) == NULL)
+		refusal = JUDGE_USER;
 	else
 		return c;
 	if (why != NULL)
@@ -55,7 +72,7 @@ const struct export_client *
 judge_client(struct judge_thread *t, const struct served_export *e, bool utf16,
     const struct rpc_peer *peer, enum judge_refusal *why)
 {
-	return judge_row(find_client(t, e, utf16, peer), peer, false, why);
+	return judge_row(t, find_client(t, e, utf16, peer), peer, false, why);
 }
 
 const struct export_client *
@@ -64,22 +81,12 @@ judge_call(const struct judge_case *c, const struct served_export *e,
 {
 	const struct rpc_peer *peer = c->call->peer;
 
-	return judge_row(find_client(c->thread, e, utf16, peer), peer,
-	    (c->call->proc->flags & RPC_ANY_PORT) != 0, why);
+	return judge_row(c->thread, find_client(c->thread, e, utf16, peer),
+	    peer, (c->call->proc->flags & RPC_ANY_PORT) != 0, why);
 }
 
 const struct export_user *
 judge_user(const struct judge_case *c)
 {
-	const struct judge_thread *t = c->thread;
-	const struct served_exports *x = atomic_load(&t->held.list);
-	const struct peer_identity *id = c->call->peer->identity;
-	const char *domain = t->judge->domain, *at;
-
-	if (peer_security(id) != PEER_MTLS || domain == NULL)
-		return NULL;
-	at = strrchr(id->user, '@');
-	if (at == NULL || strcasecmp(at + 1, domain) != 0)
-		return NULL;
-	return exports_user(x->conf, id->user, (size_t)(at - id->user));
+	return user_of(c->thread, c->call->peer->identity);
 }

@@ -96,11 +96,6 @@ judge_client_of(const struct judge_case *c, const struct fh *fh,
 	    judge_call(c, out->export, !out->utf16, NULL) != NULL &&
 	    !judge_check_tag(c, out->export, fh))
 		return JUDGE_STALE;
-	if (client != NULL && client->options.certuser &&
-	    judge_user(c) == NULL) {
-		client = NULL;
-		why = JUDGE_USER;
-	}
 	if (client == NULL) {
 		judge_refuse(c, out->export, out->utf16, why);
 		return JUDGE_REFUSED;

@@ -33,7 +33,7 @@ for name in open tls mtls cert mixed any print far user; do
 	mkdir -p "$T/$name/below"
 	chmod -R 1777 "$T/$name"
 done
-mkdir "$T/user/shared"
+mkdir -p "$T/cross/in" "$T/user/shared"
 chgrp 1100 "$T/user/shared" # of "both": alice and bob
 chmod 770 "$T/user/shared"
 lines="$T/open  127.0.0.1(rw,insecure)
@@ -44,7 +44,9 @@ $T/mixed 127.0.0.1(ro,insecure) cert:laptop(rw,insecure)
 $T/any   cert:*(rw,insecure)
 $T/print cert:sha256:$print(rw,insecure)
 $T/far   10.9.9.9(rw,insecure,xprtsec=tls)
-$T/user  cert:*(rw,insecure,certuser)"
+$T/user  cert:*(rw,insecure,certuser)
+$T/cross *(rw,insecure,crossmnt)
+$T/cross/in cert:*(rw,insecure,certuser)"
 
 logged() { wait_for 10 grep -Eq -- "$1" "$T/nfsd.log"; }
 

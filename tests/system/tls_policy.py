@@ -16,7 +16,7 @@ import sys
 import mount
 import rpc
 import tls
-from nfs import OK, P2, P3, PORT, ROFS, ACCES, sattr2, sattr3
+from nfs import NFSACL, OK, P2, P3, PORT, ROFS, ACCES, sattr2, sattr3
 from rpc import auth_sys, call, opaque, u32, u64
 
 TOOWEAK = "T"
@@ -57,6 +57,13 @@ def every_call(fh, other):
         yield name, call(tls.NFS, 3, P3[name], args, ROOT)
     for name, args in arguments2(fh, other).items():
         yield name + "2", call(tls.NFS, 2, P2[name], args, ROOT)
+    f, none = opaque(fh), u32(0, 0, 0, 0, 0)
+    for name, vers, proc, args in (
+            ("GETACL", 3, 1, f + u32(15)), ("SETACL", 3, 2, f + none),
+            ("GETACL2", 2, 1, fh + u32(15)),
+            ("SETACL2", 2, 2, fh + none), ("GETATTR2", 2, 3, fh),
+            ("ACCESS2", 2, 4, fh + u32(63))):
+        yield "ACL " + name, call(NFSACL, vers, proc, args, ROOT)
 
 
 def mkdir(fh, name, xid=None, cred=ROOT):
@@ -118,7 +125,7 @@ def overheard(roots):
                 got = {name: outcome(c.rpc(message))
                        for name, message in every_call(fh, roots["open"])}
                 bad = {n: o for n, o in got.items() if o != TOOWEAK}
-                yield len(got) == 36 and not bad, \
+                yield len(got) == 42 and not bad, \
                     f"in the clear by {kind}, {what} is worth nothing {bad}"
             yield c.rpc(call(tls.NFS, 3, 0)).accept == 0, \
                 f"NULL by {kind} is answered"
@@ -194,6 +201,15 @@ def c_lookup(c, fh, name):
     return reply.results().opaque()
 
 
+def crossing():
+    """A LOOKUP enters an export inside only for whom that admits."""
+    for peer, want in (("ann", OK), ("unknown", ACCES), ("laptop", ACCES)):
+        with connect(peer) as c:
+            reply = c.rpc(call(tls.NFS, 3, P3["LOOKUP"],
+                               opaque(mounted("cross")) + opaque("in"), ROOT))
+        yield reply.status() == want, f"LOOKUP of an export inside: {peer}"
+
+
 def mounted(name):
     try:
         return mount.root(f"{T}/{name}")
@@ -217,6 +233,7 @@ def main():
     yield from overheard(roots)
     yield from replies(roots)
     yield from users()
+    yield from crossing()
 
 
 if __name__ == "__main__":

@@ -35,6 +35,20 @@ make -s O="$O" install DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
 check 'make install installs the programs' test -x "$T/local/usr/local/sbin/nfsd"
 like "$(cat "$T/local/usr/local/lib/systemd/system/tern-nfsd.service")" \
     '^ExecStart=!?/usr/local/sbin/nfsd' 'units name the installed program'
+# What pages, units and examples name is where they say.
+named() {
+	zcat -f "$T"/local/usr/local/share/{man/man*/*,doc/tern/*} \
+	    "$T"/local/usr/local/lib/{systemd/system/*,ocf/resource.d/*/*} |
+	    grep -Eo '/usr(/local)?/(sbin/(portmapd|mountd|nfsd|tern-[a-z]+)|share/(doc/)?tern|lib/ocf/resource.d/tern)\b' |
+	    sort -u
+}
+for f in $(named); do
+	check "what the documents name is there: $f" test -e "$T/local$f"
+done
+is "$(named | wc -l)" 7 'they name the programs, agents, examples and rules'
+check 'zsh looks where make install puts the completion' \
+    test -e "$T/local/usr/local/share/zsh/site-functions/_tern"
+like "$list" '/usr/share/zsh/vendor-completions/_tern$' 'and where the package does'
 make -s O="$O" uninstall DESTDIR="$T/local" PREFIX=/usr/local >"$T/make.out" 2>&1
 is "$(find "$T/local" -type f)" '' 'make uninstall leaves no file'
 

@@ -8,7 +8,7 @@
 #ifndef ALLOC_HOOKS_H
 #define ALLOC_HOOKS_H
 
-#include <stddef.h>
+#include <stdlib.h>
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

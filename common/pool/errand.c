@@ -41,7 +41,7 @@ static void
 submit_errand(struct rpc_pool *p, struct rpc_errand *e)
 {
 	e->job = (struct rpc_job){ .run = run_errand, .queue = e->of->queue };
-	pool_add_errand(p, &e->job, e->of->in);
+	pool_add_errand(p, &e->job);
 }
 
 /* The job needs the errand: joins one, or leads a new one. */

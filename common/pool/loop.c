@@ -85,8 +85,7 @@ come_back(struct rpc_pool *p, struct rpc_seat *seat, struct job_list *ran,
 		return false;
 	p->away = false;
 	seat->queue->running--;
-	pool_sort_out(p, ran, finished);
-	STAILQ_CONCAT(&seat->jobs, ran);
+	pool_sort_out(p, ran, finished); /* no errand was among them */
 	pool_put_back(p, seat->queue, &seat->jobs);
 	seat->queue = NULL;
 	STAILQ_FOREACH (job, finished, entry)
@@ -131,7 +130,6 @@ run_here(struct rpc_pool *p, struct rpc_seat *seat)
 	back = come_back(p, seat, &ran, &finished);
 	if (!back) {
 		wake = pool_hand_back(p, &ran);
-		STAILQ_CONCAT(&seat->jobs, &ran);
 		pool_assign_all(p);
 	}
 	pthread_mutex_unlock(&p->lock);

@@ -229,6 +229,7 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 	LIST_INIT(&p->idle);
 	TAILQ_INIT(&p->waiting);
 	STAILQ_INIT(&p->finished);
+	pool_init_resort(&p->resort);
 	init_seat(&p->first, 0);
 	p->base = base;
 	p->queue_max = queue_max;

@@ -61,6 +61,17 @@ new_queue(struct rpc_pool *p, unsigned int number, unsigned int turn)
 	return q;
 }
 
+/*
+ * An errand must run, also if there is no memory for its queue. It must not be one
+ * of the jobs in turn: those of its export would wait for it.
+ */
+void
+pool_init_resort(struct rpc_queue *q)
+{
+	*q = (struct rpc_queue){ .jobs = 1 }; /* so it is never freed */
+	STAILQ_INIT(&q->waiting);
+}
+
 static void
 free_unused(struct rpc_queue *q)
 {
@@ -310,12 +321,11 @@ pool_add(struct rpc_pool *p, struct rpc_job *job)
 }
 
 void
-pool_add_errand(struct rpc_pool *p, struct rpc_job *job,
-    struct rpc_queue *otherwise)
+pool_add_errand(struct rpc_pool *p, struct rpc_job *job)
 {
 	struct rpc_queue *q = pool_find_queue(p, job->queue, job->turn);
 
 	if (q == NULL)
 		q = new_queue(p, job->queue, job->turn);
-	enqueue(p, q != NULL ? q : otherwise, job);
+	enqueue(p, q != NULL ? q : &p->resort, job);
 }

@@ -48,6 +48,7 @@ struct rpc_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t ready; /* a thread has run init */
 	LIST_HEAD(queue_bucket, rpc_queue) queues[BUCKETS];
+	struct rpc_queue resort; /* the last one, of errands; see queue.c */
 	TAILQ_HEAD(, rpc_queue) waiting; /* the next one to be served first */
 	struct job_list finished;
 	LIST_HEAD(errand_bucket, rpc_errand) errands[BUCKETS]; /* leaders */
@@ -81,11 +82,11 @@ bool pool_has_room(const struct rpc_pool *, const struct rpc_queue *,
     size_t size);
 struct rpc_queue *pool_find_queue(struct rpc_pool *, unsigned int number,
     unsigned int turn);
+void pool_init_resort(struct rpc_queue *);
 /* Adds a job to its queue. Returns false if there is no room. */
 bool pool_add(struct rpc_pool *, struct rpc_job *);
-/* Adds an errand; otherwise: its queue if there is no memory for another. */
-void pool_add_errand(struct rpc_pool *, struct rpc_job *,
-    struct rpc_queue *otherwise);
+/* Adds an errand. If there is no memory for its queue, to the last resort. */
+void pool_add_errand(struct rpc_pool *, struct rpc_job *);
 /* A job is done. */
 void pool_forget(struct rpc_pool *, const struct rpc_job *);
 /* May one more thread serve the queue? */

@@ -12,7 +12,9 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/util.h"
+#include "own_malloc.h"
 #include "pool/pool.h"
 #include "tap.h"
 
@@ -23,6 +25,18 @@
 #define ROUNDS	 3000
 #define NEEDS	 2
 #define ENDS_MAX 60 /* seconds */
+
+#if OWN_MALLOC
+static atomic_bool no_memory;
+
+static bool
+fails(void)
+{
+	return atomic_load(&no_memory);
+}
+
+#include "../alloc_hooks.h" /* here: it asks fails() */
+#endif
 
 /* What is synced, say. An errand of it waits at the gate, if there is one. */
 struct object {
@@ -344,6 +358,31 @@ test_dispatch(void)
 	end();
 }
 
+#if OWN_MALLOC
+/* Errands have a queue of their own, for which there may be no memory. */
+static void
+test_no_memory(void)
+{
+	struct object *o = &objects[0];
+	uint64_t until = clock_ms() + 10000;
+
+	begin(JOBS);
+	o->gated = true;
+	(void)submit(&jobs[0], o, NULL, 1, 1);
+	atomic_store(&no_memory, true);
+	wait_for(&o->begun, 1);
+	atomic_store(&no_memory, false);
+	(void)submit(&jobs[1], NULL, NULL, 1, 1);
+	while (finished == 0 && clock_ms() < until)
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+	cmp_ok(finished, "==", 1,
+	    "without memory for it, an errand still delays no job in turn");
+	(void)sem_post(&o->gate);
+	wait_finished(2);
+	end();
+}
+#endif
+
 static void
 test_free(void)
 {
@@ -370,6 +409,9 @@ main(void)
 	test_two_objects();
 	test_hung();
 	test_dispatch();
+#if OWN_MALLOC
+	test_no_memory();
+#endif
 	test_free();
 	event_base_free(base);
 	done_testing();

@@ -17,23 +17,13 @@
 
 #include "base/util.h"
 #include "nfs_fixture.h"
+#include "own_malloc.h"
 #include "tap.h"
 
 #define N_MAX	   5000
 #define STAYS_MAX  (64 * 1024) /* caches fill a little */
 #define ALICE	   1000
 #define SETTLED_US 50000 /* longer than rights.c waits */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MALLOC 0 /* the sanitizer has its own */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_MALLOC 0
-#endif
-#endif
-#ifndef OWN_MALLOC
-#define OWN_MALLOC 1
-#endif
 
 static unsigned long allocations, fail_at; /* fail_at 0: never */
 static bool fail_all;

@@ -16,6 +16,7 @@
 #include "confine/jail_mount.h"
 #include "exports/client.h"
 #include "exports/config.h"
+#include "exports/hidden.h"
 #include "exports/id.h"
 #include "exports/submounts.h"
 
@@ -59,18 +60,24 @@ name_of(const struct exports_source *source)
 static void
 config_absent(struct reporter *r, const struct exports *ex)
 {
-	char message[EXPORTS_PATH_MAX + 64];
+	char message[EXPORTS_PATH_MAX + 128];
 	struct stat st;
+	const char *path;
 	size_t i;
 
 	for (i = 0; i < ex->n; i++) {
-		if (stat(ex->list[i].path, &st) == 0 ||
-		    (errno != ENOENT && errno != ENOTDIR))
+		path = ex->list[i].path;
+		if (hidden_from_units(path))
+			(void)snprintf(message, sizeof(message),
+			    "\"%s\" is not served: %s", path, HIDDEN_WHY);
+		else if (stat(path, &st) == -1 &&
+		    (errno == ENOENT || errno == ENOTDIR))
+			(void)snprintf(message, sizeof(message),
+			    "\"%s\" does not exist: not served until it does "
+			    "and exports are reloaded",
+			    path);
+		else
 			continue;
-		(void)snprintf(message, sizeof(message),
-		    "\"%s\" does not exist: not served until it does and "
-		    "exports are reloaded",
-		    ex->list[i].path);
 		config_report(r, EXPORTS_WARNING, name_of(ex->list[i].source),
 		    ex->list[i].line, 1, message);
 	}

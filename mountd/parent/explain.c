@@ -293,7 +293,7 @@ open_roots(struct client *who, const struct config *conf, struct mountd *m)
 	mountinfo_read(&mounts);
 	for (i = 0; i < who->ex->n; i++) {
 		e = &who->ex->list[i];
-		who->roots[i] = config_open(e, conf, &who->absent[i]);
+		who->roots[i] = table_open(e, conf, &who->absent[i]);
 		if (who->roots[i] == -1 || e->handles == FH_BY_ANY ||
 		    strcmp(table_kind(e, conf, &mounts, kernel), "refused") !=
 			0)

@@ -15,6 +15,7 @@
 #include "confine/mountinfo.h"
 #include "exports/client.h"
 #include "exports/config.h"
+#include "exports/hidden.h"
 #include "handle/fhandle_fs.h"
 #include "mountd/parent/table.h"
 
@@ -90,6 +91,15 @@ table_may_use_kernel(void)
 	return geteuid() == 0 && jail_mount_unshare() == 0;
 }
 
+int
+table_open(const struct export *e, const struct config *conf, const char **why)
+{
+	if (!hidden_from_units(e->path))
+		return config_open(e, conf, why);
+	*why = HIDDEN_WHY;
+	return -1;
+}
+
 const char *
 table_kind(const struct export *e, const struct config *conf,
     const struct mountinfo *mounts, bool kernel)
@@ -99,7 +109,7 @@ table_kind(const struct export *e, const struct config *conf,
 	struct fh_root root;
 	int fd, at;
 
-	at = config_open(e, conf, &kind);
+	at = table_open(e, conf, &kind);
 	if (at == -1)
 		return "absent";
 	ask.type = mountinfo_type(mounts, fh_fs_mount(at));

@@ -19,6 +19,8 @@ void table_print(const struct exports *);
  */
 void table_print_handles(const struct exports *, const struct config *,
     const char *key_file);
+/* config_open() as the unit of mountd would do it, which has a /tmp of its own. */
+int table_open(const struct export *, const struct config *, const char **why);
 /*
  * How handles of an export name files, as the parents will find out: a word.
  * kernel: this process can use handles of the kernel.

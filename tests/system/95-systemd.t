@@ -150,6 +150,29 @@ cp "$T/exports.good" "$tree/etc/exports"
 check 'mended, it starts' in_tree systemctl restart tern-nfsd
 cursor=$(in_tree journalctl -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
 
+# The units have a /tmp of their own: what an administrator sees there is not served.
+in_tree mkdir /tmp/x
+echo '/tmp/x 127.0.0.0/8(ro)' >>"$tree/etc/exports"
+out=$(in_tree mountd -n -x 127.0.0.1 /tmp/x 2>&1)
+is $? 2 'mountd -n -x does not grant what the units do not see'
+like "$out" 'exports:[0-9]+:1: warning: "/tmp/x" is not served: the units have a /tmp of their own \(PrivateTmp=' \
+    'and names PrivateTmp='
+like "$out" '^/tmp/x: refused: the units have a /tmp' 'as the reason'
+like "$(in_tree mountd -n)" ' /tmp/x absent$' 'it is absent'
+in_tree systemctl reload tern-mountd tern-nfsd
+like "$(by_wire mnt /tmp/x 2>&1)" NOENT 'as a client finds'
+for u in tern-mountd tern-nfsd; do
+	mkdir -p "$tree/etc/systemd/system/$u.service.d"
+	printf '[Service]\nPrivateTmp=no\n' >"$tree/etc/systemd/system/$u.service.d/override.conf"
+done
+in_tree systemctl daemon-reload
+in_tree systemctl restart tern-mountd tern-nfsd
+check 'with PrivateTmp=no it is granted' in_tree mountd -n -x 127.0.0.1 /tmp/x
+check 'and served' wait_for 10 by_wire mnt /tmp/x
+rm -r "$tree"/etc/systemd/system/tern-{mountd,nfsd}.service.d
+sed -i '/tmp.x/d' "$tree/etc/exports"
+in_tree systemctl daemon-reload
+
 check 'the units stop' in_tree systemctl stop "${units[@]}" tern-portmapd.socket
 is "$(in_tree systemctl list-units --failed --plain --no-legend 'tern-*')" '' 'no unit has failed'
 no_errors "--after-cursor=$cursor"

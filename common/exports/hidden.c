@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * systemd keeps the /tmp of a unit that runs in a directory of the real one. No
+ * user but root can make one that belongs to root.
+ * Runs in: mountd -n, nfsd -n.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "exports/exports.h"
+#include "exports/id.h"
+#include "exports/hidden.h"
+
+/* Is the path below this /tmp, and missing in that of mountd's unit? */
+static bool
+is_hidden(const char *tmp, const char *path)
+{
+	char pattern[96], there[EXPORTS_PATH_MAX + 160];
+	struct stat st;
+	glob_t found;
+	bool hidden = false;
+	size_t i;
+
+	if (!exports_is_below(path, tmp))
+		return false;
+	(void)snprintf(pattern, sizeof(pattern),
+	    "%s/systemd-private-*-tern-mountd.service-*", tmp);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+		return false;
+	for (i = 0; i < found.gl_pathc && !hidden; i++) {
+		(void)snprintf(there, sizeof(there), "%.150s/tmp%s",
+		    found.gl_pathv[i], path + strlen(tmp));
+		hidden = lstat(found.gl_pathv[i], &st) == 0 && st.st_uid == 0 &&
+		    stat(there, &st) == -1 && errno == ENOENT;
+	}
+	globfree(&found);
+	return hidden;
+}
+
+bool
+hidden_from_units(const char *path)
+{
+	static const char *const private[] = { "/tmp", "/var/tmp" };
+	size_t i;
+
+	for (i = 0; i < nitems(private); i++)
+		if (is_hidden(private[i], path))
+			return true;
+	return false;
+}

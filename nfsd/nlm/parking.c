@@ -189,8 +189,12 @@ ask_next(struct parking *p)
 		}
 		p->asked = true;
 		if (ipc_send(p->fd, LOCKS_ASK, b->questions, b->len, NULL, 0) ==
-		    -1)
+		    0)
+			continue;
+		if (errno == EPIPE || errno == ECONNRESET)
 			close_channel(p);
+		else /* not sent, for want of memory */
+			give_up_first(p);
 	}
 }
 

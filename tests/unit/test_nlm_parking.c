@@ -5,6 +5,10 @@
  * the channel. Links: nfsd
  * Runs in: tests.
  */
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -54,6 +58,18 @@ static struct {
 	unsigned int n;
 	struct locks_ask asks[LOCKS_TOGETHER];
 } got;
+
+static bool unsendable;
+
+/* Replaces that of libc. */
+ssize_t
+sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	if (!unsendable)
+		return syscall(SYS_sendmsg, fd, msg, flags);
+	errno = ENOBUFS;
+	return -1;
+}
 
 static bool
 ask(void *arg UNUSED, unsigned int thread UNUSED, const struct nlm_question *q,
@@ -301,6 +317,26 @@ ends(void)
 	asked.gone = false;
 }
 
+/* The kernel has no memory for a message. */
+static void
+unsent(void)
+{
+	begin();
+	(void)serve(NLMPROC_LOCK, 1, 1, 4);
+	unsendable = true;
+	turn();
+	unsendable = false;
+	let_threads_ask(1);
+	wait_replies(1);
+	ok(replies.stats[0] == LOCKS_ROFS && atomic_load(&asked.n) == 1,
+	    "a question that cannot be sent goes to a file thread");
+	(void)serve(NLMPROC_LOCK, 2, 2, 4);
+	turn();
+	ok(receive() && got.n == 1, "the next is sent as before");
+	answer(false);
+	wait_replies(2);
+}
+
 static void
 limits(void)
 {
@@ -444,6 +480,7 @@ main(void)
 	together();
 	order();
 	ends();
+	unsent();
 	limits();
 	long_names();
 	stop();

@@ -397,6 +397,35 @@ test_awaited(void)
 	stub_stop(&s);
 }
 
+/* What was answered is awaited no more, whatever the answer was. */
+static void
+test_awaited_no_more(void)
+{
+	struct stub_server s = {
+		.limits = rpc_limits_default, .threads = 4, .queue = 64
+	};
+	const uint32_t wants[] = { 1000000, STUB_DATA };
+	uint32_t bytes, got;
+	const char *why;
+	int fd, i;
+
+	stub_start(&s);
+	fd = stub_tcp(&s);
+	for (i = 0; i < 40; i++) {
+		bytes = htonl(wants[i % 2]);
+		got = 0;
+		(void)stub_call(fd, true, STUB_LATE_BYTES, &bytes, 4, &got, 1,
+		    &why);
+		if ((why == NULL) != (i % 2 == 0) ||
+		    got != (i % 2 == 0 ? wants[0] : 0))
+			break;
+	}
+	cmp_ok(i, "==", 40, "20 large replies and 20 errors, one by one (%s)",
+	    why == NULL ? "the last is good" : why);
+	close(fd);
+	stub_stop(&s);
+}
+
 static atomic_int spare; /* descriptors that the cache can give up */
 
 static bool
@@ -478,6 +507,7 @@ main(void)
 	test_idle();
 	test_late_max();
 	test_awaited();
+	test_awaited_no_more();
 	test_descriptors();
 	test_make_room();
 	done_testing();

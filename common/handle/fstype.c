@@ -20,9 +20,10 @@
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
-#define F2FS_MAGIC     0xF2F52010
-#define BCACHEFS_MAGIC 0xca451a4e
-#define ZFS_MAGIC      0x2fc12fc1
+#define CEPH_SUPER_MAGIC 0x00c36400
+#define F2FS_MAGIC	 0xF2F52010
+#define BCACHEFS_MAGIC	 0xca451a4e
+#define ZFS_MAGIC	 0x2fc12fc1
 
 #define LOCAL FSTYPE_LOCAL_METADATA
 #define UNIQUE                                                                 \
@@ -56,6 +57,8 @@ static const struct fstype types[] = {
 	    "local, without creation times" },
 	{ OVERLAYFS_SUPER_MAGIC, "overlay",  LOCAL,     NEVER, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
 	    "handles cannot be opened, inode numbers last" },
+	{ CEPH_SUPER_MAGIC,      "ceph",     FSTYPE_LINK_BY_NAME, 0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
+	    "the kernel's CephFS; a network filesystem, so no more is claimed" },
 	{ FUSE_SUPER_MAGIC,      "fuse",     FSTYPE_NO_GENERATION, NEVER, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,
 	    "handles name the serving process's memory" },
 	{ FUSE_SUPER_MAGIC,      "fuse.ceph-fuse", FSTYPE_NO_GENERATION, 0, FH_BY_INODE, INT32_MAX, INT64_MAX, 1,

@@ -39,6 +39,8 @@ extern const char *const fh_naming_names[FH_NAMINGS];
 /* A change of a name and of its file is one transaction: fsync(2) of the
  * directory writes both. */
 #define FSTYPE_NAMES_ATOMIC 0x40u
+/* link(2) gives EROFS for a file that this machine has found by its handle alone. */
+#define FSTYPE_LINK_BY_NAME 0x80u
 
 #define FSTYPE_NEVER 0x100 /* above every handle_type that fits a byte */
 

@@ -530,6 +530,12 @@ broker_link_file(struct broker_channel *c, const struct broker_link *q,
 		return -1;
 	if (open_source(c, &file) == 0 && open_source(c, &dir) == 0)
 		result = link_source(c, &file, dir.fd, name);
+	/*
+	 * A client that hears STALE asks for the file by its name and calls again.
+	 * Then this machine has found it by a name.
+	 */
+	if (result == -1 && errno == EROFS && dir.export->link_by_name)
+		errno = ESTALE;
 	broker_leave(&file);
 	broker_leave(&dir);
 	return result;

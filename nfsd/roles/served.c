@@ -55,6 +55,7 @@ fill(struct served_export *e, const struct export *conf,
 	e->ino_btime_unique = (traits & FSTYPE_INO_BTIME_UNIQUE) != 0;
 	e->ino_ambiguous = (traits & FSTYPE_INO_AMBIGUOUS) != 0;
 	e->names_atomic = (traits & FSTYPE_NAMES_ATOMIC) != 0;
+	e->link_by_name = (traits & FSTYPE_LINK_BY_NAME) != 0;
 }
 
 struct served_export *

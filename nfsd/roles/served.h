@@ -45,6 +45,7 @@ struct served_export {
 	bool ino_btime_unique;
 	bool ino_ambiguous;
 	bool names_atomic;
+	bool link_by_name;
 	bool crossmnt; /* some client may enter submounts */
 	bool writable; /* some client may write */
 	bool unjudged_locks; /* some client has no_auth_nlm */

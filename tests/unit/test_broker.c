@@ -9,9 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,6 +31,16 @@ static struct broker *broker;
 static struct served_exports *exports;
 static struct broker_client *client;
 static int root;
+static int link_error; /* what linkat(2) gives; 0: it links */
+
+int
+linkat(int from, const char *name, int to, const char *as, int flags)
+{
+	errno = link_error;
+	return link_error != 0 ?
+	    -1 :
+	    (int)syscall(SYS_linkat, from, name, to, as, flags);
+}
 
 static void
 fresh(const char *options, enum nfsd_mode mode)
@@ -417,10 +429,18 @@ linking(void)
 	};
 	struct stat st;
 
-	skip(geteuid() != 0, 4, "needs root");
+	skip(geteuid() != 0, 6, "needs root");
 	ok(broker_client_link(client, &q, "second") == 0 &&
 		fstatat(root, "second", &st, 0) == 0 && st.st_nlink == 2,
 	    "a file gets a second name");
+	link_error = EROFS;
+	ok(broker_client_link(client, &q, "third") == -1 && errno == EROFS,
+	    "a filesystem is mounted read-only: its error");
+	exports->list[0].link_by_name = true;
+	ok(broker_client_link(client, &q, "third") == -1 && errno == ESTALE,
+	    "CephFS knows a file by its handle alone: its name shall be asked for");
+	exports->list[0].link_by_name = false;
+	link_error = 0;
 	ok(broker_client_link(client, &q, "second") == -1 && errno == EEXIST,
 	    "an existing name is refused");
 	unlinkat(root, "second", 0);

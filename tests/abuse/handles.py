@@ -83,7 +83,7 @@ def old_handles(w):
         c.close()
         for daemon in ("nfsd", "mountd"):
             w.equal(s.stop(daemon), 0, f"end of {daemon}")
-            s.start(daemon)
+            s.start_ready(daemon)
         c = s.nfs3()
         w.equal(c.read(fh, 0, 99).bytes, b"content\n", "after a restart")
         w.equal(c.getattr(root).status(), OK, "the root after a restart")
@@ -92,7 +92,7 @@ def old_handles(w):
             s.stop(daemon)
         os.unlink(s.dir + "/key")
         for daemon in ("mountd", "nfsd"):
-            s.start(daemon)
+            s.start_ready(daemon)
         s.settle()
         c = s.nfs3()
         for old in (root, fh):

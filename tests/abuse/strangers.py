@@ -112,7 +112,7 @@ def registration_places(w):
             line = "registered with the portmapper"
             before = s.log(daemon).count(line)
             s.stop(daemon)
-            s.start(daemon)
+            s.start_ready(daemon)
             w.true(eventually(lambda d=daemon, n=before:
                               s.log(d).count(line) > n),
                    f"{daemon} cannot register")

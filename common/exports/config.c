@@ -16,9 +16,9 @@
 #include "confine/jail_mount.h"
 #include "exports/client.h"
 #include "exports/config.h"
-#include "exports/hidden.h"
 #include "exports/id.h"
 #include "exports/submounts.h"
+#include "mounts/hidden.h"
 
 _Static_assert(EXPORTS_MAX + SUBMOUNTS_MAX <= JAIL_EXPORTS_MAX,
     "the jail holds them all");

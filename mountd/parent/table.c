@@ -15,9 +15,9 @@
 #include "confine/mountinfo.h"
 #include "exports/client.h"
 #include "exports/config.h"
-#include "exports/hidden.h"
 #include "handle/fhandle_fs.h"
 #include "mountd/parent/table.h"
+#include "mounts/hidden.h"
 
 /* Prints a path or alias; all but plain characters are octal. */
 static void

@@ -444,7 +444,7 @@ test_places(void)
 	    "a host that fills all places keeps no other out");
 	while (i > 0)
 		close(pfd[--i].fd);
-	stub_go(2 * PLACES);
+	stub_go(PLACE_CALLS * PLACE_CONNS);
 	stub_stop(&s);
 }
 

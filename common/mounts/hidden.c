@@ -8,25 +8,24 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "exports/exports.h"
-#include "exports/id.h"
-#include "exports/hidden.h"
+#include "mounts/hidden.h"
 
 /* Is the path below this /tmp, and missing in that of mountd's unit? */
 static bool
 is_hidden(const char *tmp, const char *path)
 {
-	char pattern[96], there[EXPORTS_PATH_MAX + 160];
+	char pattern[96], there[PATH_MAX + 160];
+	size_t len = strlen(tmp), i;
 	struct stat st;
 	glob_t found;
 	bool hidden = false;
-	size_t i;
 
-	if (!exports_is_below(path, tmp))
+	if (strncmp(path, tmp, len) != 0 || path[len] != '/')
 		return false;
 	(void)snprintf(pattern, sizeof(pattern),
 	    "%s/systemd-private-*-tern-mountd.service-*", tmp);
@@ -34,7 +33,7 @@ is_hidden(const char *tmp, const char *path)
 		return false;
 	for (i = 0; i < found.gl_pathc && !hidden; i++) {
 		(void)snprintf(there, sizeof(there), "%.150s/tmp%s",
-		    found.gl_pathv[i], path + strlen(tmp));
+		    found.gl_pathv[i], path + len);
 		hidden = lstat(found.gl_pathv[i], &st) == 0 && st.st_uid == 0 &&
 		    stat(there, &st) == -1 && errno == ENOENT;
 	}

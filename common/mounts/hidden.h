@@ -4,8 +4,8 @@
  * under systemd they have a /tmp and a /var/tmp of their own (PrivateTmp=).
  * Runs in: mountd -n, nfsd -n.
  */
-#ifndef EXPORTS_HIDDEN_H
-#define EXPORTS_HIDDEN_H
+#ifndef MOUNTS_HIDDEN_H
+#define MOUNTS_HIDDEN_H
 
 #include <stdbool.h>
 

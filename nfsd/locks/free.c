@@ -242,7 +242,8 @@ table_leave(struct locks_table *t, const struct addr *at)
 				continue;
 			(void)doom_client(t, c, &d);
 			c->saved = c->asked = false;
-			remain += c->locks + c->nwaiters;
+			/* Calls under way may lock, or still unlock. */
+			remain += c->locks + c->nwaiters + c->pins;
 		}
 	return remain;
 }

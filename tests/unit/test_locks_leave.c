@@ -16,6 +16,12 @@ static uint64_t now;
 static unsigned int saves, gone;
 static enum locks_stat answer; /* of the parent */
 static bool hangs; /* the kernel, while it unlocks */
+static const struct addr floating = { .family = AF_INET,
+	.bytes = { 10, 0, 9, 100 } };
+static struct {
+	bool in_save, in_set; /* the address leaves meanwhile */
+	uint32_t remain; /* locks, as the table says */
+} leaving;
 
 static void
 advance(uint64_t ms)
@@ -32,6 +38,8 @@ on_set(void *arg UNUSED, const struct locks_file *f UNUSED,
 {
 	if (hangs && kind == KERNEL_NONE)
 		advance(2 * TABLE_IDLE_MS);
+	if (leaving.in_set)
+		leaving.remain = table_leave(t, &floating);
 	return 0;
 }
 
@@ -47,6 +55,8 @@ on_save(void *arg UNUSED, const struct locks_listed *l UNUSED,
     const char *name UNUSED)
 {
 	saves++;
+	if (leaving.in_save)
+		leaving.remain = table_leave(t, &floating);
 	return answer;
 }
 
@@ -210,6 +220,39 @@ leaves_slowly(void)
 	cmp_ok(gone, "==", 1, "and it is gone");
 }
 
+/*
+ * The address leaves while a call waits for the parent, or for the kernel. The
+ * parent asks again until nothing remains, and closes the list then.
+ */
+static void
+leaves_meanwhile(void)
+{
+	fresh();
+	leaving.in_save = true;
+	ok(lock(1, 100, 0, false) == LOCKS_GRANTED && leaving.remain > 0,
+	    "an address leaves while a client is listed: its lock remains");
+	leaving.in_save = false;
+	(void)table_leave(t, &floating);
+	advance(2 * TABLE_IDLE_MS);
+	ok(lock(3, 101, 0, false) == LOCKS_GRANTED, "and is freed later");
+	fresh();
+	leaving.in_set = true;
+	ok(lock(1, 100, 0, false) == LOCKS_GRANTED && leaving.remain > 0,
+	    "it leaves while the kernel locks: the lock remains");
+	leaving.in_set = false;
+	advance(2 * TABLE_IDLE_MS);
+	ok(lock(3, 101, 0, false) == LOCKS_GRANTED, "and is freed later");
+	fresh();
+	(void)lock(1, 100, 0, false);
+	(void)table_leave(t, &floating);
+	leaving.in_set = true;
+	leaving.remain = 0;
+	table_tick(t, false);
+	leaving.in_set = false;
+	cmp_ok(leaving.remain, ">", 0, "while the kernel unlocks it remains");
+	cmp_ok(table_leave(t, &floating), "==", 0, "then it does not");
+}
+
 int
 main(void)
 {
@@ -218,6 +261,7 @@ main(void)
 	leaves();
 	leaves_slowly();
 	comes();
+	leaves_meanwhile();
 	table_free(t);
 	done_testing();
 }

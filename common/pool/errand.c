@@ -33,14 +33,16 @@ run_errand(struct rpc_job *job, unsigned int thread)
 {
 	struct rpc_errand *e = (struct rpc_errand *)(void *)job;
 
-	e->result = e->run(e, thread);
+	e->error = e->run(e, thread);
 }
 
 /* Lets the errand begin. New jobs join it until a thread takes it. */
 static void
 submit_errand(struct rpc_pool *p, struct rpc_errand *e)
 {
-	e->job = (struct rpc_job){ .run = run_errand, .queue = e->of->queue };
+	e->job = (struct rpc_job){
+		.run = run_errand, .is_errand = true, .queue = e->of->queue
+	};
 	pool_add_errand(p, &e->job);
 }
 
@@ -55,6 +57,7 @@ begin_errand(struct rpc_pool *p, struct rpc_errand *e)
 		return;
 	}
 	STAILQ_INIT(&e->others);
+	e->earlier = 0;
 	e->job.begun = false;
 	LIST_INSERT_HEAD(bucket_of(p, e->object), e, bucket);
 	if (find_errand(p, e->object, true) == NULL)
@@ -80,9 +83,7 @@ static void
 hold_job(struct rpc_pool *p, struct rpc_job *job)
 {
 	job->held = true;
-	job->in->nheld++;
 	job->in->held_bytes += job->size;
-	p->nheld++;
 	begin_errands(p, job);
 }
 
@@ -95,13 +96,15 @@ release_job(struct rpc_pool *p, struct rpc_job *job, struct job_list *again)
 		begin_errands(p, job);
 	if (job->npending > 0)
 		return;
-	job->in->nheld--;
 	job->in->held_bytes -= job->size;
-	p->nheld--;
 	STAILQ_INSERT_TAIL(again, job, entry);
 }
 
-/* The errand has run, for its own job and for others. */
+/*
+ * The errand has run, for its own job and for others. The kernel tells an error once,
+ * perhaps to an errand that was running when a change was made. So the error is of
+ * those that came meanwhile, too.
+ */
 static void
 end_errand(struct rpc_pool *p, struct rpc_errand *e, struct job_list *again)
 {
@@ -110,8 +113,11 @@ end_errand(struct rpc_pool *p, struct rpc_errand *e, struct job_list *again)
 	pool_forget(p, &e->job);
 	LIST_REMOVE(e, bucket);
 	next = find_errand(p, e->object, false);
-	if (next != NULL)
+	if (next != NULL) {
+		next->earlier = e->error;
 		submit_errand(p, next);
+	}
+	e->result = e->error != 0 ? e->error : e->earlier;
 	STAILQ_FOREACH (other, &e->others, entry) {
 		other->result = e->result;
 		release_job(p, other->of, again);
@@ -127,7 +133,7 @@ pool_sort_out(struct rpc_pool *p, struct job_list *jobs, struct job_list *done)
 
 	while ((job = STAILQ_FIRST(jobs)) != NULL) {
 		STAILQ_REMOVE_HEAD(jobs, entry);
-		if (job->run == run_errand)
+		if (job->is_errand)
 			end_errand(p, (struct rpc_errand *)(void *)job, &again);
 		else if (job->nerrands > 0 && !job->held)
 			hold_job(p, job);

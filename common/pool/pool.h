@@ -17,7 +17,8 @@
  * many jobs can share. Errands of one object are one if none of them has begun. So
  * an errand begins after all jobs that it serves have run. The job is held
  * meanwhile: it keeps its place and its memory, but no thread, and the jobs in turn
- * behind it run. When its errands have ended, it runs once more and is done.
+ * behind it run. When its errands have ended, it runs once more and is done. The error
+ * of an errand is told to those too that came while it ran.
  * Runs in: the process that reads the network.
  */
 #ifndef POOL_H
@@ -56,6 +57,7 @@ struct rpc_job {
 	/* The pool's. run may read held: its errands have ended. */
 	bool held;
 	bool begun;
+	bool is_errand;
 	unsigned int nbegun, npending; /* errands */
 	struct rpc_queue *in;
 };
@@ -68,6 +70,8 @@ struct rpc_errand {
 	void *arg; /* for run, as is the object */
 	int result; /* of run, of whichever errand served this one */
 	/* The pool's. */
+	int error; /* what run gave; of a leader */
+	int earlier; /* the same, of the errand that ran when this one came */
 	struct rpc_job *of;
 	LIST_ENTRY(rpc_errand) bucket;
 	STAILQ_ENTRY(rpc_errand) entry;

@@ -89,6 +89,8 @@ pool_forget(struct rpc_pool *p, const struct rpc_job *job)
 	p->bytes -= job->size;
 	q->bytes -= job->size;
 	q->jobs--;
+	q->places -= !job->is_errand;
+	p->places -= !job->is_errand;
 	free_unused(q);
 }
 
@@ -129,7 +131,6 @@ pool_take_jobs(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 		STAILQ_INSERT_TAIL(jobs, job, entry);
 		job->begun = true;
 		q->nwaiting--;
-		p->nwaiting--;
 	} while (q->turn != 0 && q->nwaiting > 0);
 	if (q->nwaiting > 0)
 		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
@@ -266,26 +267,21 @@ pool_put_back(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)
 		return;
 	if (q->nwaiting == 0)
 		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
-	STAILQ_FOREACH (job, jobs, entry) {
+	STAILQ_FOREACH (job, jobs, entry)
 		q->nwaiting++;
-		p->nwaiting++;
-	}
 	STAILQ_CONCAT(jobs, &q->waiting);
 	STAILQ_CONCAT(&q->waiting, jobs);
 }
 
 /*
- * Is there a place and memory for one more job of the queue? NULL: a new one. Jobs
- * that are held have a place each. There may be more of them than places.
+ * Is there a place and memory for one more job of the queue? NULL: a new one. A job
+ * has its place until it is done, also while it is held.
  */
 bool
 pool_has_room(const struct rpc_pool *p, const struct rpc_queue *q, size_t size)
 {
-	size_t used = p->nwaiting + p->nheld;
-
-	return used < p->queue_max &&
-	    is_fair(q == NULL ? 0 : q->nwaiting + q->nheld, 1,
-		p->queue_max - used) &&
+	return p->places < p->queue_max &&
+	    is_fair(q == NULL ? 0 : q->places, 1, p->queue_max - p->places) &&
 	    is_fair(q == NULL ? 0 : q->bytes, size,
 		RPC_POOL_BYTES_MAX - p->bytes);
 }
@@ -296,12 +292,13 @@ enqueue(struct rpc_pool *p, struct rpc_queue *q, struct rpc_job *job)
 {
 	job->in = q;
 	q->jobs++;
+	q->places += !job->is_errand;
+	p->places += !job->is_errand;
 	q->bytes += job->size;
 	p->bytes += job->size;
 	STAILQ_INSERT_TAIL(&q->waiting, job, entry);
 	if (q->nwaiting++ == 0)
 		TAILQ_INSERT_TAIL(&p->waiting, q, entry);
-	p->nwaiting++;
 }
 
 /* Adds a job to its queue. Returns false if there is no room. */

@@ -26,8 +26,9 @@ struct rpc_queue {
 	unsigned int number;
 	unsigned int turn;
 	size_t jobs; /* not yet done */
+	size_t places; /* that they take: errands take none */
 	size_t bytes; /* of them */
-	size_t nheld, held_bytes; /* of these, jobs that wait for errands */
+	size_t held_bytes; /* of these, jobs that wait for errands */
 	size_t nwaiting;
 	unsigned int running; /* threads that serve it */
 	struct job_list waiting;
@@ -52,7 +53,7 @@ struct rpc_pool {
 	TAILQ_HEAD(, rpc_queue) waiting; /* the next one to be served first */
 	struct job_list finished;
 	LIST_HEAD(errand_bucket, rpc_errand) errands[BUCKETS]; /* leaders */
-	size_t nwaiting, nheld, bytes; /* of all queues */
+	size_t places, bytes; /* of all queues */
 	size_t queue_max;
 	LIST_HEAD(, rpc_seat) idle; /* threads without a job, the last first */
 	bool closing;

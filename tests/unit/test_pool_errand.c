@@ -61,6 +61,7 @@ static struct event_base *base;
 static struct rpc_pool *pool;
 static struct object objects[OBJECTS];
 static struct needy jobs[JOBS];
+static struct object *slow; /* jobs without a need wait at its gate */
 static unsigned int finished;
 static atomic_uint early, crowded;
 
@@ -100,6 +101,11 @@ run(struct rpc_job *job, unsigned int thread)
 				.object = n->needs[i] };
 		}
 		job->nerrands = i;
+		if (i == 0 && slow != NULL) {
+			atomic_fetch_add(&slow->begun, 1);
+			while (sem_wait(&slow->gate) == -1)
+				;
+		}
 		return;
 	}
 	n->again++;
@@ -226,15 +232,20 @@ test_errors(void)
 	wait_finished(10);
 	wait_for(&o->begun, 3);
 	o->result = 0;
+	(void)submit(&jobs[12], o, NULL, 1, 1);
+	wait_for(&o->changes, 13);
 	(void)sem_post(&o->gate);
 	wait_finished(12);
+	(void)sem_post(&o->gate);
+	wait_finished(13);
 	for (i = 1; i < 10; i++)
 		bad += jobs[i].results[0] != EIO;
 	cmp_ok(bad, "==", 0, "all that waited for an errand get its error");
-	cmp_ok(jobs[0].results[0], "==", 0, "not one that came before");
-	ok(jobs[10].results[0] == 0 && jobs[11].results[0] == 0 &&
-		jobs[11].results[1] == 0,
-	    "nor those that came while it ran");
+	ok(jobs[0].results[0] == 0 && jobs[12].results[0] == 0,
+	    "not one that came before, or after it");
+	ok(jobs[10].results[0] == EIO && jobs[11].results[1] == EIO,
+	    "but those that came while it ran: the kernel tells it once");
+	cmp_ok(jobs[11].results[0], "==", 0, "another object has no error");
 	end();
 }
 
@@ -299,6 +310,43 @@ test_hung(void)
 	for (i = 0; i < n * (OBJECTS - 1); i++)
 		(void)sem_post(&objects[i % (OBJECTS - 1)].gate);
 	wait_finished(n + 5);
+	end();
+}
+
+/*
+ * The same export, by a burst: jobs in turn come while one of them runs. They are
+ * taken and held all at once, each with an errand of its own.
+ */
+static void
+test_burst(void)
+{
+	static struct object many[PLACES];
+	struct object *good = &objects[OBJECTS - 1];
+	unsigned int i, n = 1;
+
+	begin(PLACES);
+	slow = &objects[0];
+	for (i = 0; i < PLACES; i++) {
+		(void)sem_init(&many[i].gate, 0, 0);
+		many[i].gated = true;
+	}
+	(void)submit(&jobs[0], NULL, NULL, 1, 1);
+	wait_for(&slow->begun, 1);
+	while (submit(&jobs[n], &many[n], NULL, 1, 1))
+		n++;
+	(void)sem_post(&slow->gate);
+	for (i = 1; i < n; i++)
+		wait_for(&many[i].changes, 1);
+	slow = NULL;
+	wait_finished(1);
+	if (submit(&jobs[n], &many[0], NULL, 1, 1))
+		n++;
+	ok(n < PLACES, "nor do they if they come at once (%u of %u)", n, PLACES);
+	ok(submit(&jobs[n], good, NULL, 2, 1), "another has one left");
+	wait_finished(2);
+	for (i = 0; i < PLACES; i++)
+		(void)sem_post(&many[i].gate);
+	wait_finished(n + 1);
 	end();
 }
 
@@ -408,6 +456,7 @@ main(void)
 	test_errors();
 	test_two_objects();
 	test_hung();
+	test_burst();
 	test_dispatch();
 #if OWN_MALLOC
 	test_no_memory();

@@ -18,6 +18,7 @@ _Static_assert(RPC_TURN_SHORT == POOL_TURN_SHORT, "calls are jobs");
 
 #define SHORT_MAX                                                              \
 	512 /* such replies wait for the event loop in little memory */
+#define REPEATS_MAX 8 /* further ones wait until their client asks again */
 
 /* A running call has come again over this connection. */
 struct repeat {
@@ -31,6 +32,7 @@ struct deferred {
 	struct rpc_server *server;
 	struct rpc_origin origin;
 	SLIST_HEAD(, repeat) repeats; /* event loop only */
+	unsigned int nrepeats;
 	struct work work;
 	struct xdr_in args; /* its arguments, from their start */
 	unsigned int nleft; /* addresses that had left when it came */
@@ -246,6 +248,7 @@ copy_call(struct rpc_server *s, const struct rpc_origin *origin,
 	d->origin = *origin;
 	d->origin.awaited = w->call.reply_size;
 	SLIST_INIT(&d->repeats);
+	d->nrepeats = 0;
 	d->work = *w;
 	d->work.begun = false;
 	d->work.call.peer = &d->origin.peer;
@@ -312,7 +315,7 @@ deferred_repeat(struct deferred *d, const struct rpc_origin *origin)
 	struct repeat *r;
 
 	if (d == NULL || origin->peer.kind != RPC_TCP ||
-	    origin->ticket == d->origin.ticket)
+	    origin->ticket == d->origin.ticket || d->nrepeats == REPEATS_MAX)
 		return RPC_DROP;
 	SLIST_FOREACH (r, &d->repeats, next)
 		if (r->origin.ticket == origin->ticket)
@@ -323,5 +326,6 @@ deferred_repeat(struct deferred *d, const struct rpc_origin *origin)
 	r->origin = *origin;
 	r->origin.peer.identity = NULL; /* of the connection, which may end */
 	SLIST_INSERT_HEAD(&d->repeats, r, next);
+	d->nrepeats++;
 	return RPC_DEFERRED;
 }

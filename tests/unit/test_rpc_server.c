@@ -28,7 +28,7 @@ static struct addr called; /* by the next calls */
 static void
 on_late(const struct rpc_origin *o, const uint8_t *reply, size_t len)
 {
-	ok(o->ticket == 42 || o->ticket == 43,
+	ok(o->ticket >= 42 && o->ticket <= 50,
 	    "a deferred reply knows its origin");
 	nagain += o->ticket == 43;
 	memcpy(late, reply, len);
@@ -194,6 +194,7 @@ static void
 test_late(struct event_base *base, struct rpc_pool *pool)
 {
 	struct reply_cache *cache;
+	uint64_t i;
 
 	cmp_ok(serve(1, STUB_WAIT, 0, sizeof(out)), "==", RPC_ANSWERED,
 	    "without file threads a call may block");
@@ -230,13 +231,17 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	    "==", RPC_DEFERRED, "over another connection it waits too");
 	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)),
 	    "==", RPC_DROP, "but once");
+	for (i = 44; serve_from(i, 5, STUB_SLOW_COUNT, 1, sizeof(out)) ==
+	     RPC_DEFERRED && i < 1000;)
+		i++;
+	cmp_ok(i, "==", 51, "eight connections wait for it, no more");
 	nagain = 0;
 	stub_wait_for(1);
 	(void)serve(2, STUB_WAIT, 0, sizeof(out));
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_BUSY,
 	    "another call finds no room");
 	stub_go(2);
-	wait_late(base, 6);
+	wait_late(base, 13);
 	cmp_ok(nagain, "==", 1, "both connections get the reply");
 	cmp_ok(serve(5, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_ANSWERED,
 	    "the repeat is answered afterwards");
@@ -244,7 +249,7 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	stub_go(1);
 	cmp_ok(serve(6, STUB_SLOW_COUNT, 1, sizeof(out)), "==", RPC_DEFERRED,
 	    "the call that found no room is executed when it is repeated");
-	wait_late(base, 7);
+	wait_late(base, 14);
 	rpc_server_set_cache(server, NULL);
 	reply_cache_free(cache);
 }
@@ -471,7 +476,7 @@ main(void)
 	(void)serve(1, STUB_NULL, 0, sizeof(out));
 	log_set_verbose(0);
 	base = event_base_new();
-	pool = rpc_pool_new(base, 1, 1, NULL, NULL);
+	pool = rpc_pool_new(base, 1, 3, NULL, NULL);
 	test_late(base, pool);
 	rpc_pool_free(pool);
 	test_late_identity(base);

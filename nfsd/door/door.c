@@ -276,7 +276,7 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	 * its list is stale. So it never works with a list that was released.
 	 */
 	atomic_store(&t->open, others + 1);
-	door_hold(t, others > 0);
+	(void)door_hold(t, others > 0);
 	status = take_steps(ctx, &normal, want, obj);
 	if (status != NFS_OK)
 		door_close(obj);

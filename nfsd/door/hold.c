@@ -5,11 +5,13 @@
  */
 #include "nfsd/door/state.h"
 
-void
+bool
 door_hold(struct door_thread *t, bool pinned)
 {
-	if (judge_hold(&t->judge, pinned))
-		t->export = NULL;
+	if (!judge_hold(&t->judge, pinned))
+		return false;
+	t->export = NULL;
+	return true;
 }
 
 /* A thread without a call must not keep the roots of an old list open. */

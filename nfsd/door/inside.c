@@ -77,17 +77,34 @@ ask_kernel(struct call_ctx *ctx, const struct door_obj *obj)
  * ".." of the root of a mount that is nowhere is that root itself. The same
  * holds for the root directory of this process.
  */
-bool
-door_has_left(const struct call_ctx *ctx)
+static bool
+is_nowhere(const struct served_export *e)
 {
-	const struct served_export *e = ctx->thread->export;
 	struct statx up, top;
 
-	return e != NULL && e->root != -1 && e->mount_id != 0 &&
+	return e->root != -1 && e->mount_id != 0 &&
 	    statx(e->root, "..", UP_FLAGS, STATX_MNT_ID, &up) == 0 &&
 	    up.stx_mnt_id == e->mount_id &&
 	    statx(AT_FDCWD, "/", UP_FLAGS, STATX_MNT_ID, &top) == 0 &&
 	    top.stx_mnt_id != e->mount_id;
+}
+
+/*
+ * The call has closed its objects, so the thread counts one again, as in
+ * door_open(). If there is another list by now, the call is tried with that.
+ */
+bool
+door_has_left(const struct call_ctx *ctx)
+{
+	struct door_thread *t = ctx->thread;
+	unsigned int others = door_count(t);
+	bool left;
+
+	atomic_store(&t->open, others + 1);
+	left = door_hold(t, others > 0) ||
+	    (t->export != NULL && is_nowhere(t->export));
+	atomic_store_explicit(&t->open, others, memory_order_release);
+	return left;
 }
 
 enum nfsstat

@@ -210,7 +210,7 @@ door_root(struct call_ctx *ctx, struct slice path, struct fh *root)
 
 	/* As in door_open(). */
 	atomic_store(&t->open, others + 1);
-	door_hold(t, others > 0);
+	(void)door_hold(t, others > 0);
 	status = find_root(ctx, path, root);
 	atomic_store_explicit(&t->open, others, memory_order_release);
 	return status;

@@ -67,9 +67,10 @@ door_case(struct call_ctx *ctx)
 
 /*
  * hold.c. Takes the exports for this call: those of its other objects (pinned),
- * else the active ones. The object must be counted already.
+ * else the active ones. Returns true if the thread did not have these. The object
+ * must be counted already.
  */
-void door_hold(struct door_thread *, bool pinned);
+bool door_hold(struct door_thread *, bool pinned);
 
 /* attr.c. The attributes that statx(2) tells. */
 void door_from_statx(const struct statx *, struct stat *);

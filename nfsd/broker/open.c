@@ -505,6 +505,20 @@ link_source(const struct broker_channel *c, const struct broker_source *file,
 	return result;
 }
 
+/*
+ * CephFS links no file that this machine knows by its handle alone: EROFS. A client
+ * that hears STALE asks for the file by its name and calls again. Then this machine
+ * has found it by a name.
+ */
+static bool
+must_be_named(const struct broker_source *dir)
+{
+	return errno == EROFS && dir->export->link_by_name &&
+	    (syscall(SYS_faccessat2, dir->fd, "", W_OK,
+		 AT_EMPTY_PATH | AT_EACCESS) == 0 ||
+		errno != EROFS);
+}
+
 /* The kernel decides, under the caller's identity, about both ends. */
 int
 broker_link_file(struct broker_channel *c, const struct broker_link *q,
@@ -530,11 +544,7 @@ broker_link_file(struct broker_channel *c, const struct broker_link *q,
 		return -1;
 	if (open_source(c, &file) == 0 && open_source(c, &dir) == 0)
 		result = link_source(c, &file, dir.fd, name);
-	/*
-	 * A client that hears STALE asks for the file by its name and calls again.
-	 * Then this machine has found it by a name.
-	 */
-	if (result == -1 && errno == EROFS && dir.export->link_by_name)
+	if (result == -1 && must_be_named(&dir))
 		errno = ESTALE;
 	broker_leave(&file);
 	broker_leave(&dir);

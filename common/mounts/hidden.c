@@ -45,8 +45,11 @@ bool
 hidden_from_units(const char *path)
 {
 	static const char *const private[] = { "/tmp", "/var/tmp" };
+	struct stat st;
 	size_t i;
 
+	if (stat(path, &st) == -1)
+		return false;
 	for (i = 0; i < nitems(private); i++)
 		if (is_hidden(private[i], path))
 			return true;

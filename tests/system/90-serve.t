@@ -15,6 +15,7 @@ mkdir -m 1777 "$TMPDIR"
 serve() {
 	name=$1
 	shift
+	: >"$T/$name.log" # a run before it has said the same
 	setsid env --default-signal=INT "$@" >"$T/$name.log" 2>&1 &
 	pid[$name]=$!
 	at_end "kill -- -${pid[$name]}"

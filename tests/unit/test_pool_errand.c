@@ -341,7 +341,8 @@ test_burst(void)
 	wait_finished(1);
 	if (submit(&jobs[n], &many[0], NULL, 1, 1))
 		n++;
-	ok(n < PLACES, "nor do they if they come at once (%u of %u)", n, PLACES);
+	ok(n < PLACES, "nor do they if they come at once (%u of %u)", n,
+	    PLACES);
 	ok(submit(&jobs[n], good, NULL, 2, 1), "another has one left");
 	wait_finished(2);
 	for (i = 0; i < PLACES; i++)

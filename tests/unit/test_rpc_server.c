@@ -232,7 +232,8 @@ test_late(struct event_base *base, struct rpc_pool *pool)
 	cmp_ok(serve_from(43, 5, STUB_SLOW_COUNT, 1, sizeof(out)),
 	    "==", RPC_DROP, "but once");
 	for (i = 44; serve_from(i, 5, STUB_SLOW_COUNT, 1, sizeof(out)) ==
-	     RPC_DEFERRED && i < 1000;)
+		 RPC_DEFERRED &&
+	     i < 1000;)
 		i++;
 	cmp_ok(i, "==", 51, "eight connections wait for it, no more");
 	nagain = 0;

@@ -421,7 +421,8 @@ serve_until(struct rpc_conn *c, const uint8_t *data, size_t len,
 			refuse_record(c, state);
 			break;
 		}
-		account(c); /* the time of the next record starts now */
+		if (c->record.done) /* it was collected, which takes memory */
+			account(c);
 		if (!serve_record(c, msg, msglen)) {
 			hold(c, msg, msglen, data, len);
 			rpc_record_clear(&c->record);

@@ -17,12 +17,6 @@ rpc_record_clear(struct rpc_record *r)
 	memset(r, 0, sizeof(*r));
 }
 
-bool
-rpc_record_partial(const struct rpc_record *r)
-{
-	return !r->done && (r->have != 0 || r->fragments != 0);
-}
-
 size_t
 rpc_record_room(const struct rpc_record *r, uint8_t **at)
 {
@@ -125,6 +119,13 @@ rpc_record_next(struct rpc_record *r, size_t record_max,
 
 	if (r->done)
 		rpc_record_clear(r);
+	if (!rpc_record_partial(r) && rpc_record_is_whole(*data, *len)) {
+		*msglen = rpc_mark_get(*data).len;
+		*msg = *data + RPC_MARK_SIZE;
+		*data += RPC_MARK_SIZE + *msglen;
+		*len -= RPC_MARK_SIZE + *msglen;
+		return *msglen > record_max ? RPC_RECORD_LONG : RPC_RECORD_DONE;
+	}
 	for (;;) {
 		if (r->fragments == 0 || (r->left == 0 && !r->last)) {
 			if (!get_mark(r, data, len))

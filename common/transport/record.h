@@ -68,7 +68,11 @@ enum rpc_record_state {
 /* Frees the memory. A zeroed struct is the start state. */
 void rpc_record_clear(struct rpc_record *);
 /* Has part of a record arrived? */
-bool rpc_record_partial(const struct rpc_record *);
+static inline bool
+rpc_record_partial(const struct rpc_record *r)
+{
+	return !r->done && (r->have != 0 || r->fragments != 0);
+}
 /*
  * Consumes input from *data up to the end of a record. The record points into
  * *data or into its own memory. It is valid until the next call.

@@ -18,7 +18,7 @@
 #define RPC_NOBODY 65534
 
 /* opaque_auth: RFC 5531, 8.2. */
-static void
+static inline void
 get_auth(struct xdr_in *x, struct rpc_auth *auth)
 {
 	auth->flavor = xdr_get_u32(x);
@@ -26,8 +26,8 @@ get_auth(struct xdr_in *x, struct rpc_auth *auth)
 }
 
 /* call_body: RFC 5531, section 9. */
-enum rpc_head_kind
-rpc_get_call(struct xdr_in *x, struct rpc_head *head)
+static inline enum rpc_head_kind
+get_call(struct xdr_in *x, struct rpc_head *head)
 {
 	uint32_t type, version;
 
@@ -61,6 +61,17 @@ rpc_get_call(struct xdr_in *x, struct rpc_head *head)
 	return x->failed ? RPC_HEAD_BADVERF : RPC_HEAD_CALL;
 }
 
+/* A cursor of its own stays in registers. */
+enum rpc_head_kind
+rpc_get_call(struct xdr_in *in, struct rpc_head *head)
+{
+	struct xdr_in x = *in;
+	enum rpc_head_kind kind = get_call(&x, head);
+
+	*in = x;
+	return kind;
+}
+
 void
 rpc_put_call(struct xdr_out *x, const struct rpc_head *head,
     const struct rpc_cred *cred)
@@ -77,22 +88,20 @@ rpc_put_call(struct xdr_out *x, const struct rpc_head *head,
 	rpc_put_cred(x, &none); /* the verifier */
 }
 
-/*
- * accepted_reply: RFC 5531, section 9. The verifier is always empty. A cursor of
- * its own stays in registers.
- */
+/* accepted_reply: RFC 5531, section 9. The verifier is always empty. */
 void
 rpc_put_accepted(struct xdr_out *out, uint32_t xid, enum rpc_accept_stat stat)
 {
-	struct xdr_out x = *out;
+	struct xdr_out x = xdr_put_part(out, RPC_REPLY_HEADER);
 
+	if (x.failed)
+		return;
 	xdr_put_u32(&x, xid);
 	xdr_put_u32(&x, RPC_REPLY);
 	xdr_put_u32(&x, RPC_MSG_ACCEPTED);
 	xdr_put_u32(&x, AUTH_NONE);
 	xdr_put_u32(&x, 0);
 	xdr_put_u32(&x, stat);
-	*out = x;
 }
 
 /* RFC 9289, 4.1: the token in the verifier of AUTH_NONE. */

@@ -9,21 +9,6 @@
 
 static const uint8_t zeros[4];
 
-void
-xdr_in_init(struct xdr_in *x, const void *data, size_t len)
-{
-	x->pos = data;
-	x->left = len;
-	x->failed = false;
-}
-
-void
-xdr_get_fail(struct xdr_in *x)
-{
-	x->failed = true;
-	x->left = 0;
-}
-
 int32_t
 xdr_get_i32(struct xdr_in *x)
 {
@@ -102,46 +87,6 @@ xdr_get_fixed(struct xdr_in *x, void *to, size_t len)
 		memcpy(to, at, len);
 }
 
-struct slice
-xdr_get_opaque(struct xdr_in *x, size_t max)
-{
-	struct slice s = { .data = NULL, .len = 0 };
-	uint32_t len = xdr_get_u32(x);
-	size_t pad = xdr_pad(len);
-
-	if (len > max || len > x->left || pad > x->left - len) {
-		xdr_get_fail(x);
-		return s;
-	}
-	s.data = x->pos;
-	s.len = len;
-	x->pos += len + pad;
-	x->left -= len + pad;
-	return s;
-}
-
-uint32_t
-xdr_get_count(struct xdr_in *x, uint32_t max, size_t min_size)
-{
-	uint32_t n;
-
-	n = xdr_get_u32(x);
-	if (n > max || (min_size != 0 && n > x->left / min_size)) {
-		xdr_get_fail(x);
-		return 0;
-	}
-	return n;
-}
-
-void
-xdr_out_init(struct xdr_out *x, void *base, size_t cap)
-{
-	x->base = base;
-	x->len = 0;
-	x->cap = cap;
-	x->failed = false;
-}
-
 void
 xdr_put_i32(struct xdr_out *x, int32_t v)
 {
@@ -152,12 +97,6 @@ void
 xdr_put_i64(struct xdr_out *x, int64_t v)
 {
 	xdr_put_u64(x, (uint64_t)v);
-}
-
-void
-xdr_put_bool(struct xdr_out *x, bool v)
-{
-	xdr_put_u32(x, v ? 1 : 0);
 }
 
 void

@@ -32,7 +32,7 @@ struct slice {
 	size_t len;
 };
 
-void xdr_in_init(struct xdr_in *, const void *, size_t);
+static inline void xdr_in_init(struct xdr_in *, const void *, size_t);
 static inline uint32_t xdr_get_u32(struct xdr_in *);
 int32_t xdr_get_i32(struct xdr_in *);
 static inline uint64_t xdr_get_u64(struct xdr_in *);
@@ -51,20 +51,21 @@ void xdr_get_fixed(struct xdr_in *, void *, size_t len);
  * Reads length, bytes, padding. Fails if longer than max. The slice points into
  * the message.
  */
-struct slice xdr_get_opaque(struct xdr_in *, size_t max);
+static inline struct slice xdr_get_opaque(struct xdr_in *, size_t max);
 /*
  * Reads the element count of an array. Fails if it is above max, or if fewer
  * than count * min_size bytes are left.
  */
-uint32_t xdr_get_count(struct xdr_in *, uint32_t max, size_t min_size);
-void xdr_get_fail(struct xdr_in *);
+static inline uint32_t xdr_get_count(struct xdr_in *, uint32_t max,
+    size_t min_size);
+static inline void xdr_get_fail(struct xdr_in *);
 
-void xdr_out_init(struct xdr_out *, void *, size_t cap);
+static inline void xdr_out_init(struct xdr_out *, void *, size_t cap);
 static inline void xdr_put_u32(struct xdr_out *, uint32_t);
 void xdr_put_i32(struct xdr_out *, int32_t);
 static inline void xdr_put_u64(struct xdr_out *, uint64_t);
 void xdr_put_i64(struct xdr_out *, int64_t);
-void xdr_put_bool(struct xdr_out *, bool);
+static inline void xdr_put_bool(struct xdr_out *, bool);
 void xdr_put_float(struct xdr_out *, float);
 void xdr_put_double(struct xdr_out *, double);
 /* Writes bytes and zero padding, no length. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reading and writing of single words. In a header, so that a codec compiles to
- * stores instead of calls. Part of xdr.h.
+ * What most codecs read and write: words and opaque bytes. In a header, so that a
+ * codec compiles to loads and stores instead of calls, and keeps a cursor of its
+ * own in registers. Part of xdr.h.
  * Runs in: every process that speaks RPC; tests; fuzzers.
  */
 #ifndef RPC_XDR_WORD_H
@@ -11,6 +12,21 @@
 #include <string.h>
 
 #include "rpc/xdr.h"
+
+static inline void
+xdr_in_init(struct xdr_in *x, const void *data, size_t len)
+{
+	x->pos = data;
+	x->left = len;
+	x->failed = false;
+}
+
+static inline void
+xdr_get_fail(struct xdr_in *x)
+{
+	x->failed = true;
+	x->left = 0;
+}
 
 /* Takes len bytes, without padding. Returns NULL if there are fewer. */
 static inline const uint8_t *
@@ -54,6 +70,46 @@ xdr_get_u64(struct xdr_in *x)
 	return be64toh(v);
 }
 
+static inline struct slice
+xdr_get_opaque(struct xdr_in *x, size_t max)
+{
+	struct slice s = { .data = NULL, .len = 0 };
+	uint32_t len = xdr_get_u32(x);
+	size_t pad = xdr_pad(len);
+
+	if (len > max || len > x->left || pad > x->left - len) {
+		xdr_get_fail(x);
+		return s;
+	}
+	s.data = x->pos;
+	s.len = len;
+	x->pos += len + pad;
+	x->left -= len + pad;
+	return s;
+}
+
+static inline uint32_t
+xdr_get_count(struct xdr_in *x, uint32_t max, size_t min_size)
+{
+	uint32_t n;
+
+	n = xdr_get_u32(x);
+	if (n > max || (min_size != 0 && n > x->left / min_size)) {
+		xdr_get_fail(x);
+		return 0;
+	}
+	return n;
+}
+
+static inline void
+xdr_out_init(struct xdr_out *x, void *base, size_t cap)
+{
+	x->base = base;
+	x->len = 0;
+	x->cap = cap;
+	x->failed = false;
+}
+
 static inline size_t
 xdr_out_left(const struct xdr_out *x)
 {
@@ -73,6 +129,20 @@ xdr_reserve(struct xdr_out *x, size_t len)
 	at = x->base + x->len;
 	x->len += len;
 	return at;
+}
+
+/*
+ * Reserves len bytes. Returns a cursor over them, which has failed if there is no
+ * room. If len is a constant, puts that fit compile to stores without a check.
+ */
+static inline struct xdr_out
+xdr_put_part(struct xdr_out *x, size_t len)
+{
+	uint8_t *at = xdr_reserve(x, len);
+
+	return (struct xdr_out){
+		.base = at, .cap = at == NULL ? 0 : len, .failed = at == NULL
+	};
 }
 
 static inline void
@@ -97,6 +167,12 @@ xdr_put_u64(struct xdr_out *x, uint64_t v)
 		return;
 	v = htobe64(v);
 	memcpy(at, &v, sizeof(v));
+}
+
+static inline void
+xdr_put_bool(struct xdr_out *x, bool v)
+{
+	xdr_put_u32(x, v ? 1 : 0);
 }
 
 #endif

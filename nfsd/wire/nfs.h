@@ -223,11 +223,18 @@ void nfs_name_set(struct nfs_name *, struct slice, const struct fh *dir);
 bool nfs_name_is_dots(const struct nfs_name *);
 
 /*
- * nfs_status.c. Returns the seconds for the wire. A time that does not fit 32
- * bits becomes the nearest one that does.
+ * Returns the seconds for the wire. A time that does not fit 32 bits becomes the
+ * nearest one that does.
  */
-uint32_t nfs_seconds(const struct timespec *);
-/* Returns the status for an errno; NFSERR_IO for an unknown one. */
+static inline uint32_t
+nfs_seconds(const struct timespec *t)
+{
+	if (t->tv_sec < 0)
+		return 0;
+	return t->tv_sec > UINT32_MAX ? UINT32_MAX : (uint32_t)t->tv_sec;
+}
+
+/* nfs_status.c. Returns the status for an errno; NFSERR_IO for an unknown one. */
 enum nfsstat nfs_status(int error);
 /* Returns the name of a status, as in RFC 1813 without its prefix. */
 const char *nfs_status_name(enum nfsstat);

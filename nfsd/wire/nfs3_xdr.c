@@ -271,12 +271,14 @@ put_time(struct xdr_out *x, const struct timespec *t)
 	xdr_put_u32(x, (uint32_t)t->tv_nsec);
 }
 
-/* fattr3: RFC 1813, 2.6. A cursor of its own stays in registers. */
+/* fattr3: RFC 1813, 2.6. */
 static void
 put_attr(struct xdr_out *out, const struct nfs_attr *a)
 {
-	struct xdr_out x = *out;
+	struct xdr_out x = xdr_put_part(out, FATTR3_SIZE);
 
+	if (x.failed)
+		return;
 	xdr_put_u32(&x, a->type);
 	xdr_put_u32(&x, a->mode);
 	xdr_put_u32(&x, a->nlink);
@@ -291,7 +293,6 @@ put_attr(struct xdr_out *out, const struct nfs_attr *a)
 	put_time(&x, &a->atime);
 	put_time(&x, &a->mtime);
 	put_time(&x, &a->ctime);
-	*out = x;
 }
 
 /* post_op_attr */

@@ -142,11 +142,3 @@ nfs2_status(enum nfsstat status)
 			return folds[i].v2;
 	return status;
 }
-
-uint32_t
-nfs_seconds(const struct timespec *t)
-{
-	if (t->tv_sec < 0)
-		return 0;
-	return t->tv_sec > UINT32_MAX ? UINT32_MAX : (uint32_t)t->tv_sec;
-}

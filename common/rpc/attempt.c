@@ -14,17 +14,16 @@
 size_t
 attempt_lay_out(const struct rpc_hooks *h, uint8_t *memory, struct work *w)
 {
-	size_t align = _Alignof(max_align_t), args, res, size;
+	size_t align = _Alignof(max_align_t), res, args;
 
-	args = (h->ctx_size + align - 1) / align * align;
-	res = args + (h->args_size + align - 1) / align * align;
-	size = res + (h->res_size + align - 1) / align * align;
+	res = (h->ctx_size + align - 1) / align * align;
+	args = res + (h->res_size + align - 1) / align * align;
 	if (memory != NULL) {
 		w->ctx = (struct call_ctx *)(void *)memory;
-		w->args = (struct call_args *)(void *)(memory + args);
 		w->res = (struct call_res *)(void *)(memory + res);
+		w->args = (struct call_args *)(void *)(memory + args);
 	}
-	return size;
+	return args + (h->args_size + align - 1) / align * align;
 }
 
 uint64_t
@@ -122,9 +121,7 @@ attempt_run(struct rpc_server *s, struct work *w)
 {
 	struct rpc_call *call = &w->call;
 
-	memset(w->ctx, 0, s->hooks.ctx_size);
-	memset(w->args, 0, s->hooks.args_size);
-	memset(w->res, 0, s->hooks.res_size);
+	memset(w->ctx, 0, s->zeroed); /* and the others, which follow it */
 	attempt_begin_reply(w);
 	call->nerrands = 0;
 	call->in_order = false;

@@ -282,7 +282,7 @@ deferred_add(struct rpc_server *s, const struct rpc_origin *origin,
 	struct deferred *d;
 	size_t size;
 
-	size = sizeof(*d) + attempt_lay_out(&s->hooks, NULL, NULL) + args->left;
+	size = sizeof(*d) + s->structs_size + args->left;
 	if (!w->call.parked &&
 	    !rpc_pool_has_room(s->pool, w->call.queue, w->call.turn,
 		size + w->call.reply_size))

@@ -34,6 +34,8 @@ struct rpc_server {
 	const struct rpc_prog *const *progs;
 	size_t nprogs;
 	struct rpc_hooks hooks;
+	size_t structs_size; /* of the call_* structs together */
+	size_t zeroed; /* the same without hooks.args_raw */
 	struct reply_cache *cache;
 	struct rpc_pool *pool;
 	bool offers_tls;

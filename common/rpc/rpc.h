@@ -175,6 +175,7 @@ struct rpc_hooks {
 	size_t ctx_size; /* sizes of the call_* structs */
 	size_t args_size;
 	size_t res_size;
+	size_t args_raw; /* bytes at the end of call_args that are not zeroed */
 	/*
 	 * Fills the zeroed context. Returns AUTH_OK or the reason of a denial.
 	 * Runs on the thread of the attempt (call->thread), so twice for a

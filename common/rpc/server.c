@@ -22,8 +22,12 @@ rpc_server_new(const struct rpc_prog *const *progs, size_t nprogs,
 	uint8_t *memory;
 
 	s = calloc(1, sizeof(*s));
-	memory = calloc(1, attempt_lay_out(hooks, NULL, NULL) + 1);
-	if (s == NULL || memory == NULL)
+	if (s == NULL)
+		fatal("rpc server");
+	s->structs_size = attempt_lay_out(hooks, NULL, NULL);
+	s->zeroed = s->structs_size - hooks->args_raw;
+	memory = calloc(1, s->structs_size + 1);
+	if (memory == NULL)
 		fatal("rpc server");
 	pthread_mutex_init(&s->lock, NULL);
 	s->progs = progs;

@@ -117,7 +117,10 @@ struct call_args {
 		struct nfs_acl_call acl;
 		struct nfs_quota_call quota;
 	};
+	char names[2]
+		  [NFS_NAME_SIZE]; /* where a place has its name; not zeroed */
 };
+#define NFS_ARGS_RAW sizeof(((struct call_args *)0)->names)
 
 /* One entry of a listing. READDIR fills neither post nor handle. */
 struct nfs_dirent {

@@ -188,7 +188,7 @@ struct nfs_wcc {
  */
 struct nfs_name {
 	enum nfsstat fault;
-	char str[NFS_NAME_SIZE];
+	const char *str;
 };
 
 /* diropargs. A handle of wrong length becomes zeros; the door refuses it. */
@@ -216,9 +216,10 @@ extern const struct rpc_prog nfs_program;
 
 /*
  * nfs_name.c. Checks a name from the wire, sent for directory dir, and converts
- * it to the server's encoding.
+ * it to the server's encoding, in text.
  */
-void nfs_name_set(struct nfs_name *, struct slice, const struct fh *dir);
+void nfs_name_set(struct nfs_name *, char text[NFS_NAME_SIZE], struct slice,
+    const struct fh *dir);
 /* Is it "." or ".."? Such entries cannot be made or removed. */
 bool nfs_name_is_dots(const struct nfs_name *);
 

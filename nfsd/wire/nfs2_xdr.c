@@ -56,10 +56,10 @@ get_fh(struct xdr_in *x, struct fh *fh)
  * GARBAGE_ARGS.
  */
 static void
-get_place(struct xdr_in *x, struct nfs_place *place)
+get_place(struct xdr_in *x, struct nfs_place *place, char text[NFS_NAME_SIZE])
 {
 	get_fh(x, &place->dir);
-	nfs_name_set(&place->name, xdr_get_opaque(x, NFS_RECORD_MAX),
+	nfs_name_set(&place->name, text, xdr_get_opaque(x, NFS_RECORD_MAX),
 	    &place->dir);
 }
 
@@ -122,7 +122,7 @@ nfs2_get_setattr(struct xdr_in *x, struct call_args *args)
 void
 nfs2_get_place(struct xdr_in *x, struct call_args *args)
 {
-	get_place(x, &args->place);
+	get_place(x, &args->place, args->names[0]);
 }
 
 /* readargs: RFC 1094, 2.2.7; totalcount is unused. */
@@ -180,7 +180,7 @@ nfs2_get_create(struct xdr_in *x, struct call_args *args)
 {
 	struct nfs_make *a = &args->make;
 
-	get_place(x, &a->at);
+	get_place(x, &a->at, args->names[0]);
 	a->how = NFS_UNCHECKED;
 	special(a, get_sattr(x, &a->sattr) & MODE_TYPE);
 }
@@ -190,7 +190,7 @@ void
 nfs2_get_mkdir(struct xdr_in *x, struct call_args *args)
 {
 	args->make.type = NFS_DIR;
-	get_place(x, &args->make.at);
+	get_place(x, &args->make.at, args->names[0]);
 	(void)get_sattr(x, &args->make.sattr);
 }
 
@@ -199,7 +199,7 @@ void
 nfs2_get_symlink(struct xdr_in *x, struct call_args *args)
 {
 	args->make.type = NFS_LNK;
-	get_place(x, &args->make.at);
+	get_place(x, &args->make.at, args->names[0]);
 	args->make.target = xdr_get_opaque(x, NFS_RECORD_MAX);
 	(void)get_sattr(x, &args->make.sattr);
 }
@@ -208,8 +208,8 @@ nfs2_get_symlink(struct xdr_in *x, struct call_args *args)
 void
 nfs2_get_rename(struct xdr_in *x, struct call_args *args)
 {
-	get_place(x, &args->rename.from);
-	get_place(x, &args->rename.to);
+	get_place(x, &args->rename.from, args->names[0]);
+	get_place(x, &args->rename.to, args->names[1]);
 }
 
 /* linkargs: RFC 1094, 2.2.13. */
@@ -217,7 +217,7 @@ void
 nfs2_get_link(struct xdr_in *x, struct call_args *args)
 {
 	get_fh(x, &args->link.file);
-	get_place(x, &args->link.to);
+	get_place(x, &args->link.to, args->names[0]);
 }
 
 /* readdirargs: RFC 1094, 2.2.17. */

@@ -39,10 +39,10 @@ get_fh(struct xdr_in *x, struct fh *fh)
  * NAMETOOLONG, not GARBAGE_ARGS.
  */
 static void
-get_place(struct xdr_in *x, struct nfs_place *place)
+get_place(struct xdr_in *x, struct nfs_place *place, char text[NFS_NAME_SIZE])
 {
 	get_fh(x, &place->dir);
-	nfs_name_set(&place->name, xdr_get_opaque(x, NFS_RECORD_MAX),
+	nfs_name_set(&place->name, text, xdr_get_opaque(x, NFS_RECORD_MAX),
 	    &place->dir);
 }
 
@@ -115,7 +115,7 @@ nfs3_get_setattr(struct xdr_in *x, struct call_args *args)
 void
 nfs3_get_place(struct xdr_in *x, struct call_args *args)
 {
-	get_place(x, &args->place);
+	get_place(x, &args->place, args->names[0]);
 }
 
 /* ACCESS3args: RFC 1813, 3.3.4. */
@@ -154,7 +154,7 @@ nfs3_get_create(struct xdr_in *x, struct call_args *args)
 {
 	struct nfs_make *a = &args->make;
 
-	get_place(x, &a->at);
+	get_place(x, &a->at, args->names[0]);
 	a->type = NFS_REG;
 	a->how = xdr_get_enum(x, NFS_EXCLUSIVE + 1);
 	if (a->how == NFS_EXCLUSIVE) {
@@ -169,7 +169,7 @@ void
 nfs3_get_mkdir(struct xdr_in *x, struct call_args *args)
 {
 	args->make.type = NFS_DIR;
-	get_place(x, &args->make.at);
+	get_place(x, &args->make.at, args->names[0]);
 	get_sattr(x, &args->make.sattr);
 }
 
@@ -178,7 +178,7 @@ void
 nfs3_get_symlink(struct xdr_in *x, struct call_args *args)
 {
 	args->make.type = NFS_LNK;
-	get_place(x, &args->make.at);
+	get_place(x, &args->make.at, args->names[0]);
 	get_sattr(x, &args->make.sattr);
 	args->make.target = xdr_get_opaque(x, NFS_RECORD_MAX);
 }
@@ -189,7 +189,7 @@ nfs3_get_mknod(struct xdr_in *x, struct call_args *args)
 {
 	struct nfs_make *a = &args->make;
 
-	get_place(x, &a->at);
+	get_place(x, &a->at, args->names[0]);
 	a->how = NFS_GUARDED;
 	a->type = xdr_get_enum(x, NFS_FTYPES);
 	if (a->type == NFS_CHR || a->type == NFS_BLK) {
@@ -204,8 +204,8 @@ nfs3_get_mknod(struct xdr_in *x, struct call_args *args)
 void
 nfs3_get_rename(struct xdr_in *x, struct call_args *args)
 {
-	get_place(x, &args->rename.from);
-	get_place(x, &args->rename.to);
+	get_place(x, &args->rename.from, args->names[0]);
+	get_place(x, &args->rename.to, args->names[1]);
 }
 
 /* LINK3args: RFC 1813, 3.3.15. */
@@ -213,7 +213,7 @@ void
 nfs3_get_link(struct xdr_in *x, struct call_args *args)
 {
 	get_fh(x, &args->link.file);
-	get_place(x, &args->link.to);
+	get_place(x, &args->link.to, args->names[0]);
 }
 
 /* READDIR3args: RFC 1813, 3.3.16. */

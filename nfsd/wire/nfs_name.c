@@ -29,25 +29,26 @@ convert(char *str, size_t *len, struct slice wire, bool utf16)
 }
 
 void
-nfs_name_set(struct nfs_name *name, struct slice wire, const struct fh *dir)
+nfs_name_set(struct nfs_name *name, char text[NFS_NAME_SIZE], struct slice wire,
+    const struct fh *dir)
 {
 	bool utf16 = fh_is_utf16(dir);
 	size_t len;
 
-	name->str[0] = '\0';
+	name->str = text;
+	text[0] = '\0';
 	if (!utf16 && wire.len > NFS_NAME_MAX) {
 		name->fault = NFSERR_NAMETOOLONG;
 		return;
 	}
 	/* RFC 1813, 3.2: ACCES for characters that a server cannot store. */
 	name->fault = utf16 ? NFSERR_NOENT : NFSERR_ACCES;
-	if (!convert(name->str, &len, wire, utf16) || len == 0 ||
-	    memchr(name->str, '/', len) != NULL ||
-	    memchr(name->str, '\0', len) != NULL) {
-		name->str[0] = '\0';
+	if (!convert(text, &len, wire, utf16) || len == 0 ||
+	    memchr(text, '/', len) != NULL || memchr(text, '\0', len) != NULL) {
+		text[0] = '\0';
 		return;
 	}
-	name->str[len] = '\0';
+	text[len] = '\0';
 	name->fault = NFS_OK;
 }
 

@@ -464,6 +464,7 @@ start_serving(struct worker *w)
 	const struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
+		.args_raw = NFS_ARGS_RAW,
 		.begin = worker_begin,
 		.drops = worker_drops,
 		.settle = ops_settle,

@@ -14,7 +14,9 @@ static struct fh bytes_dir, player_dir;
 static enum nfsstat
 take(struct nfs_name *name, const void *data, size_t len, const struct fh *dir)
 {
-	nfs_name_set(name, (struct slice){ data, len }, dir);
+	static char text[NFS_NAME_SIZE];
+
+	nfs_name_set(name, text, (struct slice){ data, len }, dir);
 	return name->fault;
 }
 

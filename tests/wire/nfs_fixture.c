@@ -334,6 +334,7 @@ nfs_fixture_new(const char *setup)
 	struct rpc_hooks hooks = { .ctx_size = sizeof(struct call_ctx),
 		.args_size = sizeof(struct call_args),
 		.res_size = sizeof(struct call_res),
+		.args_raw = NFS_ARGS_RAW,
 		.begin = begin,
 		.settle = ops_settle };
 	struct nfs_fixture *f;

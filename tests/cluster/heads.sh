@@ -238,7 +238,7 @@ failure() {
 	ok $? "$engine, $1: the client works on" || unended=1
 	read -r stall errors repeats < <(noticed "$begin")
 	[ -z "$unended" ] || { stall=$(seconds "$begin" "$(now)") && diag "$(tail -n 5 "$T/failure.out" "$console")"; }
-	is "$errors" 0 "$engine, $1: no error" || diag "$(grep -a '@@ error' "$console" | tail -n 5)"
+	is "$errors" 0 "$engine, $1: no error" || diag "$(grep -aE '@@ (error|repeat)' "$console" | tail -n 8)"
 	awk -v s="$stall" -v a="$away" -v t="${timeout:-0}" -v m="${MARGIN:-2}" 'BEGIN { exit s > a + t + m }'
 	ok $? "$engine, $1: away $away s, the engine waits ${timeout:-0} s, longest stall $stall s, $repeats repeats" ||
 	    diag "$(cat "$T/failure.out")"

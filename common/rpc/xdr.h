@@ -89,6 +89,7 @@ xdr_pad(size_t len)
 	return (4 - (len & 3)) & 3;
 }
 
-#include "rpc/xdr_word.h"
+#include "rpc/xdr_get.h"
+#include "rpc/xdr_put.h"
 
 #endif

@@ -65,9 +65,8 @@ chain_fh(struct cache *c, const struct fh *fh)
 	uint64_t w[FH_SIZE / 8];
 
 	memcpy(w, fh->bytes, sizeof(w));
-	return &c->by_fh[hash_mix(w[0] ^
-			     hash_mix(w[1] ^ hash_mix(w[2] + w[3]))) &
-	    c->mask];
+	/* The tags spread the handles, and no client can choose them. */
+	return &c->by_fh[hash_mix(w[0] ^ w[1] ^ w[2] ^ w[3]) & c->mask];
 }
 
 static uint32_t *
@@ -125,7 +124,7 @@ is_removed(int fd)
 
 /* The last close of a removed file frees its blocks, which may take long. */
 static void
-close_all(struct cache *c, struct closing *closing)
+close_some(struct cache *c, struct closing *closing)
 {
 	int fd;
 
@@ -135,6 +134,14 @@ close_all(struct cache *c, struct closing *closing)
 		    !janitor_leave(c->janitor, fd))
 			close(fd);
 	}
+}
+
+/* Mostly there are none. */
+static inline void
+close_all(struct cache *c, struct closing *closing)
+{
+	if (closing->n > 0)
+		close_some(c, closing);
 }
 
 /*

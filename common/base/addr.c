@@ -174,13 +174,6 @@ addr_print(const struct addr *a, char out[ADDR_STRLEN])
 }
 
 bool
-addr_same_host(const struct addr *a, const struct addr *b)
-{
-	return a->family == b->family && a->scope == b->scope &&
-	    memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
-}
-
-bool
 addr_equal(const struct addr *a, const struct addr *b)
 {
 	return addr_same_host(a, b) && a->port == b->port;

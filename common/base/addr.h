@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* family is AF_INET, AF_INET6, or AF_UNIX (a local peer; the rest is zero). */
 struct addr {
@@ -40,7 +41,13 @@ bool addr_parse(struct addr *, const char *text);
  */
 const char *addr_print(const struct addr *, char out[ADDR_STRLEN]);
 /* Are address and scope equal? The port is ignored. */
-bool addr_same_host(const struct addr *, const struct addr *);
+static inline bool
+addr_same_host(const struct addr *a, const struct addr *b)
+{
+	return a->family == b->family && a->scope == b->scope &&
+	    memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
 bool addr_equal(const struct addr *, const struct addr *);
 bool addr_is_loopback(const struct addr *);
 /* Is host in net/plen? The families must be equal; scope 0 in net means any. */

@@ -9,18 +9,31 @@
 
 #include "nfsd/judge/judge.h"
 
-/* The row for this peer, from the thread's memory if it is there. */
+static bool
+is_about(const struct judge_peer *p, const struct served_export *e, bool utf16,
+    const struct addr *from, uint64_t identity)
+{
+	return p->export == e && p->utf16 == utf16 && p->identity == identity &&
+	    addr_same_host(&p->from, from);
+}
+
+/*
+ * The row for this peer, from the thread's memory if it is there. Calls of one
+ * connection follow each other, so the last one is mostly asked for again.
+ */
 static const struct export_client *
 find_client(struct judge_thread *t, const struct served_export *e, bool utf16,
     const struct rpc_peer *peer)
 {
 	uint64_t identity = peer_key(peer->identity);
-	struct judge_peer *p;
+	struct judge_peer *p = t->last;
 
+	if (p != NULL && is_about(p, e, utf16, &peer->from, identity))
+		return p->client;
 	p = &t->peers[(addr_hash(&peer->from) + e->id + identity) %
 	    JUDGE_PEERS];
-	if (p->export != e || p->utf16 != utf16 || p->identity != identity ||
-	    !addr_same_host(&p->from, &peer->from)) {
+	t->last = p;
+	if (!is_about(p, e, utf16, &peer->from, identity)) {
 		p->export = e;
 		p->utf16 = utf16;
 		p->from = peer->from;

@@ -110,7 +110,7 @@ rights(struct call_ctx *ctx, const struct door_obj *obj, int asked)
 {
 	static const int each[] = { R_OK, W_OK, X_OK };
 	struct door_thread *t = ctx->thread;
-	const uint64_t caller = cred_key(&t->cred);
+	const uint64_t caller = cred_acting_key(&t->acting);
 	bool sure = true, settled, has;
 	struct door_use use;
 	int granted = 0;

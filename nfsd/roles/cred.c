@@ -124,6 +124,14 @@ cred_key(const struct cred *cred)
 	return sum == 0 ? 1 : sum;
 }
 
+uint64_t
+cred_acting_key(struct cred_acting *acting)
+{
+	if (acting->key == 0)
+		acting->key = cred_key(&acting->now);
+	return acting->key;
+}
+
 static int
 set_groups(const struct cred *cred)
 {
@@ -172,6 +180,7 @@ cred_switch(struct cred_acting *acting, const struct cred *cred)
 	if (!acting->switches || (!full && cred_equal(now, cred)))
 		return 0;
 	acting->known = false;
+	acting->key = 0;
 	if ((full || cred->ngids != now->ngids ||
 		memcmp(cred->gids, now->gids,
 		    cred->ngids * sizeof(now->gids[0])) != 0) &&

@@ -36,6 +36,7 @@ struct cred_acting {
 	bool switches; /* MODE_MULTI, MODE_ROOT */
 	bool known;
 	struct cred now;
+	uint64_t key; /* cred_key() of it; 0: not reckoned yet */
 };
 
 /*
@@ -67,6 +68,8 @@ bool cred_equal(const struct cred *, const struct cred *);
 int cred_switch(struct cred_acting *, const struct cred *);
 /* Returns a hash of the caller; never 0. */
 uint64_t cred_key(const struct cred *);
+/* The same of the caller that the thread acts as. */
+uint64_t cred_acting_key(struct cred_acting *);
 /*
  * The effective user of the calling thread, and its filesystem user with it:
  * cred_switch() must follow. Real and saved user stay. 0, or -1 with errno.

@@ -214,42 +214,41 @@ op_setattr(struct call_ctx *ctx, const struct call_args *args,
 	door_close(&obj);
 }
 
-/*
- * The rights that each bit of ACCESS needs, on a directory and on other files.
- */
-static const struct {
-	uint32_t bit;
-	int directory;
-	int other; /* 0: never granted */
+/* The rights that bits of ACCESS need. Bits without a row are never granted. */
+#define RIGHTS 3
+struct right {
+	uint32_t bits;
+	int need;
 	bool modify;
-} rights[] = {
-	{ ACCESS3_READ, R_OK, R_OK, false },
-	{ ACCESS3_LOOKUP, X_OK, 0, false },
-	{ ACCESS3_MODIFY, W_OK | X_OK, W_OK, true },
-	{ ACCESS3_EXTEND, W_OK | X_OK, W_OK, true },
-	{ ACCESS3_DELETE, W_OK | X_OK, 0, true },
-	{ ACCESS3_EXECUTE, 0, X_OK, false },
+};
+static const struct right of_directory[RIGHTS] = {
+	{ ACCESS3_READ, R_OK, false },
+	{ ACCESS3_LOOKUP, X_OK, false },
+	{ ACCESS3_MODIFY | ACCESS3_EXTEND | ACCESS3_DELETE, W_OK | X_OK, true },
+};
+static const struct right of_other[RIGHTS] = {
+	{ ACCESS3_READ, R_OK, false },
+	{ ACCESS3_MODIFY | ACCESS3_EXTEND, W_OK, true },
+	{ ACCESS3_EXECUTE, X_OK, false },
 };
 
 static uint32_t
 granted(struct call_ctx *ctx, const struct door_obj *obj, uint32_t wanted)
 {
-	bool directory = S_ISDIR(obj->st.st_mode);
+	const struct right *rights =
+	    S_ISDIR(obj->st.st_mode) ? of_directory : of_other;
 	uint32_t grant = 0;
-	int need, ask = 0, has;
+	int ask = 0, has;
 	size_t i;
 
-	for (i = 0; i < nitems(rights); i++)
-		if (wanted & rights[i].bit)
-			ask |=
-			    directory ? rights[i].directory : rights[i].other;
+	for (i = 0; i < RIGHTS; i++)
+		if (wanted & rights[i].bits)
+			ask |= rights[i].need;
 	has = ask == 0 ? 0 : door_access(ctx, obj, ask);
-	for (i = 0; i < nitems(rights); i++) {
-		need = directory ? rights[i].directory : rights[i].other;
-		if (need != 0 && (has & need) == need &&
+	for (i = 0; i < RIGHTS; i++)
+		if ((has & rights[i].need) == rights[i].need &&
 		    (obj->options->rw || !rights[i].modify))
-			grant |= rights[i].bit;
-	}
+			grant |= rights[i].bits;
 	return grant & wanted;
 }
 

@@ -85,15 +85,9 @@ ops_open_change(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
  * datagram.
  */
 static uint32_t
-power_below(uint64_t n)
+power_below(uint32_t n)
 {
-	uint32_t p = 1;
-
-	if (n == 0)
-		return 0;
-	while ((uint64_t)p * 2 <= n)
-		p *= 2;
-	return p;
+	return n == 0 ? 0 : 1u << (31 - __builtin_clz(n));
 }
 
 static uint32_t
@@ -106,7 +100,7 @@ data_max(const struct call_ctx *ctx, uint32_t configured)
 		max = configured;
 	if (room < at)
 		return 0;
-	return room - at < max ? power_below(room - at) : max;
+	return room - at < max ? power_below((uint32_t)(room - at)) : max;
 }
 
 uint32_t

@@ -9,6 +9,7 @@
 #include "nfsd/wire/nfs3_xdr.h"
 
 #define FATTR3_SIZE 84
+#define WCC_SIZE    24
 #define POST_SIZE   (4 + FATTR3_SIZE)
 
 const struct nfs_limits nfs3_limits = {
@@ -29,9 +30,10 @@ get_fh(struct xdr_in *x, struct fh *fh)
 {
 	struct slice s = xdr_get_opaque(x, NFS3_FHSIZE);
 
-	memset(fh, 0, sizeof(*fh));
 	if (s.len == FH_SIZE)
 		memcpy(fh->bytes, s.data, FH_SIZE);
+	else
+		memset(fh, 0, sizeof(*fh));
 }
 
 /*
@@ -258,9 +260,14 @@ put_status(struct xdr_out *x, const struct call_res *res)
 }
 
 static void
-put_fh(struct xdr_out *x, const struct fh *fh)
+put_fh(struct xdr_out *out, const struct fh *fh)
 {
-	xdr_put_opaque(x, fh->bytes, FH_SIZE);
+	struct xdr_out x = xdr_put_part(out, 4 + FH_SIZE);
+
+	if (x.failed)
+		return;
+	xdr_put_u32(&x, FH_SIZE);
+	memcpy(x.base + x.len, fh->bytes, FH_SIZE);
 }
 
 /* nfstime3 */
@@ -304,16 +311,26 @@ put_post(struct xdr_out *x, const struct nfs_post *post)
 		put_attr(x, &post->attr);
 }
 
+/* wcc_attr */
+static void
+put_before(struct xdr_out *out, const struct nfs_wcc *wcc)
+{
+	struct xdr_out x = xdr_put_part(out, WCC_SIZE);
+
+	if (x.failed)
+		return;
+	xdr_put_u64(&x, wcc->size);
+	put_time(&x, &wcc->mtime);
+	put_time(&x, &wcc->ctime);
+}
+
 /* wcc_data: pre_op_attr, post_op_attr. */
 static void
 put_wcc_data(struct xdr_out *x, const struct nfs_wcc *wcc)
 {
 	xdr_put_bool(x, wcc->has_before);
-	if (wcc->has_before) {
-		xdr_put_u64(x, wcc->size);
-		put_time(x, &wcc->mtime);
-		put_time(x, &wcc->ctime);
-	}
+	if (wcc->has_before)
+		put_before(x, wcc);
 	put_post(x, &wcc->after);
 }
 

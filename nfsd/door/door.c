@@ -6,7 +6,6 @@
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -267,9 +266,13 @@ door_open(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
 	unsigned int others = door_count(t);
 	enum nfsstat status;
 
-	memset(obj, 0, sizeof(*obj));
+	/* Without st, which look_at() fills: zeroing it would cost much. */
 	obj->fd = -1;
+	obj->export = NULL;
+	obj->options = NULL;
+	obj->entry = NULL;
 	obj->thread = t;
+	obj->settled = obj->utf16 = false;
 	fh_normalize(&normal);
 	/*
 	 * Counted first: door_release_idle() sees it, or this thread sees that

@@ -73,20 +73,14 @@ active_done(struct served_exports *x)
 	free(x);
 }
 
-bool
-active_hold(struct active *a, struct active_hold *h, bool pinned)
+void
+active_take(struct active *a, struct active_hold *h)
 {
-	struct served_exports *x = atomic_load(&h->list);
+	struct served_exports *x = active_use(a);
 
-	if (x != NULL &&
-	    (pinned ||
-		atomic_load(&h->generation) == atomic_load(&a->generation)))
-		return false;
-	x = active_use(a);
 	/* First, or active_release() could take a new list for stale. */
 	atomic_store(&h->generation, x == NULL ? 0 : x->generation);
 	active_done(atomic_exchange(&h->list, x));
-	return true;
 }
 
 /*

@@ -62,12 +62,23 @@ struct served_exports *active_use(struct active *);
 /* Ends one use; the last one frees the list. Accepts NULL. */
 void active_done(struct served_exports *);
 
+/* Exchanges the list in the hold for the active one. */
+void active_take(struct active *, struct active_hold *);
 /*
  * Puts the active list into the hold. To be called by the thread of the hold.
  * pinned: a list already held stays, even if it is stale. Returns true if the
  * hold has changed: pointers into the list it held are then invalid.
  */
-bool active_hold(struct active *, struct active_hold *, bool pinned);
+static inline bool
+active_hold(struct active *a, struct active_hold *h, bool pinned)
+{
+	if (atomic_load(&h->list) != NULL &&
+	    (pinned ||
+		atomic_load(&h->generation) == atomic_load(&a->generation)))
+		return false;
+	active_take(a, h);
+	return true;
+}
 /*
  * Takes a stale list out of the hold. Any thread may call it while the thread
  * of the hold is between calls. Returns true if it took one.

@@ -122,25 +122,3 @@ exports_port_ok(const struct export_client *c, const struct addr *host)
 {
 	return c->options.insecure || host->port < PORT_RESERVED;
 }
-
-/* Root is squashed by its number here, so that no map makes a caller root. */
-static uint32_t
-squashed(const struct export_options *o, const struct id_map *map, uint32_t id,
-    uint32_t anonymous)
-{
-	if (map->n > 0 && !id_map_in(map, &id))
-		return anonymous;
-	return id == 0 && !o->no_root_squash ? anonymous : id;
-}
-
-uint32_t
-exports_uid(const struct export_options *o, uint32_t uid)
-{
-	return squashed(o, &o->uids, uid, o->anonuid);
-}
-
-uint32_t
-exports_gid(const struct export_options *o, uint32_t gid)
-{
-	return squashed(o, &o->gids, gid, o->anongid);
-}

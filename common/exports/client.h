@@ -51,12 +51,31 @@ const char *exports_xprtsec(enum peer_security);
 const struct export_client *exports_demand(const struct exports *,
     enum peer_security *);
 
+/* Root is squashed by its number here, so that no map makes a caller root. */
+static inline uint32_t
+exports_number(const struct export_options *o, const struct id_map *map,
+    uint32_t id, uint32_t anonymous)
+{
+	if (map->n > 0 && !id_map_in(map, &id))
+		return anonymous;
+	return id == 0 && !o->no_root_squash ? anonymous : id;
+}
+
 /*
  * The user or group here that a number of the client becomes: mapped, then
  * squashed. all_squash is left to the functions that call these.
  */
-uint32_t exports_uid(const struct export_options *, uint32_t uid);
-uint32_t exports_gid(const struct export_options *, uint32_t gid);
+static inline uint32_t
+exports_uid(const struct export_options *o, uint32_t uid)
+{
+	return exports_number(o, &o->uids, uid, o->anonuid);
+}
+
+static inline uint32_t
+exports_gid(const struct export_options *o, uint32_t gid)
+{
+	return exports_number(o, &o->gids, gid, o->anongid);
+}
 
 /* The export to which the path of a MNT call leads. */
 struct exports_place {

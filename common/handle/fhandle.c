@@ -19,12 +19,9 @@
 #include "handle/fhandle.h"
 
 #define FH_VERSION   0x40u /* top two bits of byte 0 */
-#define FH_KIND_MASK 0x03u
-#define FH_UTF16     0x04u
 #define FH_LEN_SHIFT 3
 
 #define FH_AT_TYPE   1
-#define FH_AT_EXPORT 2
 #define FH_AT_INNER  4
 #define FH_AT_BROKER 24
 #define FH_AT_WORKER 28
@@ -32,7 +29,6 @@
 
 #define FH_PLAYER_AT_TAG 9
 #define FH_PLAYER_TAG	 3
-#define FH_PLAYER_USED	 12
 
 /* The longest text that a tag covers: exports_file_text() of MNTPATHLEN. */
 #define FH_PATH_MAX (1024 + 32)
@@ -66,12 +62,6 @@ fh_subkey_derive(struct fh_subkey *out, const struct fh_subkey *from,
 	    strlen(purpose), from->bytes, FH_SUBKEY);
 }
 
-enum fh_kind
-fh_kind(const struct fh *fh)
-{
-	return (enum fh_kind)(fh->bytes[0] & FH_KIND_MASK);
-}
-
 /* Stores the SipHash of the handle's first n bytes and the export's path. */
 static void
 tag(uint8_t out[crypto_shorthash_BYTES], const struct fh *fh, size_t n,
@@ -102,25 +92,6 @@ fh_pack(struct fh *fh, const struct fh_plain *plain)
 	fh->bytes[0] |= (uint8_t)((plain->len / 4) << FH_LEN_SHIFT);
 	fh->bytes[FH_AT_TYPE] = plain->type;
 	memcpy(fh->bytes + FH_AT_INNER, plain->inner, plain->len);
-}
-
-void
-fh_normalize(struct fh *fh)
-{
-	if (fh_kind(fh) == FH_PLAYER)
-		memset(fh->bytes + FH_PLAYER_USED, 0, FH_SIZE - FH_PLAYER_USED);
-}
-
-bool
-fh_is_kernel(const struct fh *fh)
-{
-	return fh_kind(fh) == FH_KERNEL;
-}
-
-bool
-fh_is_utf16(const struct fh *fh)
-{
-	return (fh->bytes[0] & FH_UTF16) != 0;
 }
 
 static size_t
@@ -182,13 +153,6 @@ fh_seal(struct fh *fh, const struct fh_plain *plain, const char *path,
 	}
 	tag(sum, fh, FH_AT_WORKER, path, &keys->worker);
 	memcpy(fh->bytes + FH_AT_WORKER, sum, FH_TAG);
-}
-
-uint16_t
-fh_export_id(const struct fh *fh)
-{
-	return (uint16_t)(fh->bytes[FH_AT_EXPORT] << 8 |
-	    fh->bytes[FH_AT_EXPORT + 1]);
 }
 
 bool

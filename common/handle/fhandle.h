@@ -24,13 +24,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#define FH_SIZE	     32
-#define FH_INNER_MAX 20
-#define FH_KEY_SIZE  32 /* the key file */
-#define FH_SUBKEY    16
-#define FH_PLAYER_ID 6 /* bytes of inner in the player kind */
-#define FH_TAGGED    24 /* bytes before the tags */
+#define FH_SIZE	       32
+#define FH_INNER_MAX   20
+#define FH_KEY_SIZE    32 /* the key file */
+#define FH_SUBKEY      16
+#define FH_PLAYER_ID   6 /* bytes of inner in the player kind */
+#define FH_TAGGED      24 /* bytes before the tags */
+#define FH_KIND_MASK   0x03u /* of byte 0 */
+#define FH_UTF16       0x04u /* the same */
+#define FH_AT_EXPORT   2
+#define FH_PLAYER_USED 12 /* bytes that a player returns */
 
 struct fh {
 	uint8_t bytes[FH_SIZE];
@@ -79,26 +84,53 @@ void fh_seal(struct fh *, const struct fh_plain *, const char *path,
  * can use it as the key of the sealed handle.
  */
 void fh_pack(struct fh *, const struct fh_plain *);
-/* Zeroes the bytes that a player may change, so that handles compare equal. */
-void fh_normalize(struct fh *);
-/* Returns the export id of an unverified handle, to find the path. */
-uint16_t fh_export_id(const struct fh *);
-/* Returns the kind that an unverified handle says it is of; may be 0. */
-enum fh_kind fh_kind(const struct fh *);
 /*
  * Can Tern have made a handle with this first byte: version, kind, dialect,
  * length? False also for a handle of another length, which is all zero.
  */
 bool fh_is_formed(const struct fh *);
-/* Does it hold the kernel's handle, or a gfid? */
-bool fh_is_kernel(const struct fh *);
-/* Are names below it UTF-16LE? Also of an unverified handle. */
-bool fh_is_utf16(const struct fh *);
 /* Is the tag right? Takes constant time. Fills plain if it is. */
 bool fh_check_worker(const struct fh *, const char *path,
     const struct fh_subkey *, struct fh_plain *);
 bool fh_check_broker(const struct fh *, const char *path,
     const struct fh_subkey *, struct fh_plain *);
+
+/* Returns the kind that an unverified handle says it is of; may be 0. */
+static inline enum fh_kind
+fh_kind(const struct fh *fh)
+{
+	return (enum fh_kind)(fh->bytes[0] & FH_KIND_MASK);
+}
+
+/* Does it hold the kernel's handle, or a gfid? */
+static inline bool
+fh_is_kernel(const struct fh *fh)
+{
+	return fh_kind(fh) == FH_KERNEL;
+}
+
+/* Are names below it UTF-16LE? Also of an unverified handle. */
+static inline bool
+fh_is_utf16(const struct fh *fh)
+{
+	return (fh->bytes[0] & FH_UTF16) != 0;
+}
+
+/* Returns the export id of an unverified handle, to find the path. */
+static inline uint16_t
+fh_export_id(const struct fh *fh)
+{
+	return (uint16_t)(fh->bytes[FH_AT_EXPORT] << 8 |
+	    fh->bytes[FH_AT_EXPORT + 1]);
+}
+
+/* Zeroes the bytes that a player may change, so that handles compare equal. */
+static inline void
+fh_normalize(struct fh *fh)
+{
+	if (fh_kind(fh) == FH_PLAYER)
+		memset(fh->bytes + FH_PLAYER_USED, 0, FH_SIZE - FH_PLAYER_USED);
+}
 
 /*
  * Reads the key file. If it is missing, makes it (mode 0600) and its directory.

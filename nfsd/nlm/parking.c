@@ -198,12 +198,6 @@ ask_next(struct parking *p)
 	}
 }
 
-static void
-on_turn_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
-{
-	ask_next(arg);
-}
-
 /* Takes the first batch with its answers. Returns the number of its calls. */
 static unsigned int
 match(struct parking *p, struct slice answers,
@@ -246,17 +240,17 @@ take_answers(struct parking *p, struct slice answers)
 			resume(p, a->job, &a->answer, a->owner);
 }
 
+/* Takes the answers of one message, if they are there. */
 static void
-on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
+receive(struct parking *p)
 {
 	uint8_t buf[LOCKS_ANSWERS_MAX];
-	struct parking *p = arg;
 	size_t nfds = 0;
 	uint32_t type;
 	ssize_t len;
 	int none;
 
-	len = ipc_receive((int)fd, &type, buf, sizeof(buf), &none, &nfds);
+	len = ipc_receive(p->fd, &type, buf, sizeof(buf), &none, &nfds);
 	if (len == -1 && errno == EAGAIN)
 		return;
 	if ((len == -1 && errno == EBADMSG) ||
@@ -266,6 +260,27 @@ on_readable(evutil_socket_t fd, short what UNUSED, void *arg)
 		close_channel(p);
 	else
 		take_answers(p, (struct slice){ buf, (size_t)len });
+}
+
+static void
+on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	receive(arg);
+}
+
+/*
+ * The kernel often lets the locks role run as soon as it is asked. Then its answer
+ * is there, and the event loop need not wait for it.
+ */
+static void
+on_turn_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct parking *p = arg;
+	bool waits = p->asked;
+
+	ask_next(p);
+	if (!waits && p->asked)
+		receive(p);
 }
 
 struct parking *

@@ -60,15 +60,19 @@ static struct {
 } got;
 
 static bool unsendable;
+static void (*after_ask)(void); /* the locks role runs before nlm goes on */
 
 /* Replaces that of libc. */
 ssize_t
 sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	if (!unsendable)
-		return syscall(SYS_sendmsg, fd, msg, flags);
+	ssize_t sent;
+
 	errno = ENOBUFS;
-	return -1;
+	sent = unsendable ? -1 : syscall(SYS_sendmsg, fd, msg, flags);
+	if (fd != role && after_ask != NULL)
+		after_ask();
+	return sent;
 }
 
 static bool
@@ -251,6 +255,31 @@ together(void)
 	    "then the next is asked");
 	answer(false);
 	wait_replies(4);
+	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
+}
+
+static void
+answer_now(void)
+{
+	if (receive())
+		answer(false);
+}
+
+/* The answer is there as soon as the question is sent. */
+static void
+prompt(void)
+{
+	begin();
+	after_ask = answer_now;
+	(void)serve(NLMPROC_LOCK, 1, 1, 4);
+	(void)serve(NLMPROC_LOCK, 2, 2, 4);
+	(void)event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	ok(replies.n == 2 && replies.stats[0] == 1 && replies.stats[1] == 2,
+	    "answers that are there at once are taken in the same turn");
+	(void)serve(NLMPROC_LOCK, 3, 3, 4);
+	turn();
+	ok(replies.n == 3 && replies.stats[2] == 3, "so is the next");
+	after_ask = NULL;
 	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
 }
 
@@ -478,6 +507,7 @@ main(void)
 	(void)sem_init(&asked.go, 0, 0);
 	start(REPLIES_MAX);
 	together();
+	prompt();
 	order();
 	ends();
 	unsent();

@@ -22,7 +22,7 @@ exposed() { # UNIT TENTHS
 }
 exposed tern-portmapd 6 | none 'exposure of portmapd is at most 0.6'
 exposed tern-mountd 25 | none 'exposure of mountd is at most 2.5'
-exposed tern-nfsd 30 | none 'exposure of nfsd is at most 3.0'
+exposed tern-nfsd 31 | none 'exposure of nfsd is at most 3.1'
 
 for f in etc/systemd/*.service; do
 	grep -q '^WatchdogSec=' "$f" && grep -q '^Type=notify' "$f" &&

@@ -82,6 +82,14 @@ found = struct.unpack(form, fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack(form, fcn
 print('free' if found[0] == fcntl.F_UNLCK else f'{found[2]} {found[3]}')"
 }
 
+# Linux 6.12 has turns of a thread's own; not every kernel shows them.
+turns() { grep -h '^se\.slice' /proc/"$1"/task/*/sched 2>/dev/null | awk '{ print $NF }' | sort -u; }
+if [ -n "$(turns self)" ] && printf '6.12\n%s\n' "$(uname -r)" | sort -VC; then
+	is "$(turns "$(role_of locks)")" 100000 'every thread of the locks role has short turns of the processor'
+else
+	skip 'short turns are not seen here'
+fi
+
 fh=$(handle x file)
 services one
 services two

@@ -52,6 +52,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_ppoll_time32, true, "the same (32-bit machines)" },
 #endif
 	{ SYS_recvmsg,    false, "questions, files from the broker" },
+	{ SYS_sched_setaffinity, false, "stay near nlm" },
 	{ SYS_sendmsg,    false, "answers, grants, clients to be saved" },
 };
 
@@ -62,6 +63,7 @@ static const struct sandbox_rule rules[] = {
 	{ SYS_dup3,   1, SANDBOX_BELOW, 3, "the log keeps its number" },
 	{ SYS_dup3,   1, SANDBOX_ABOVE, INT_MAX, "2^32 would be 0" },
 	{ SYS_read,   0, SANDBOX_BELOW, UINT64_MAX, "no file is read" },
+	{ SYS_sched_setaffinity, 0, SANDBOX_ABOVE, 0, "of no other process" },
 	{ SYS_write,  0, SANDBOX_ABOVE, 2, "only the log is written" },
 	{ SYS_writev, 0, SANDBOX_ABOVE, 2, "only the log is written" },
 };
@@ -106,6 +108,7 @@ struct locks_role {
 	unsigned int running;
 	int queue[QUEUED];
 	size_t n;
+	cpu_set_t anywhere; /* where this process may run */
 };
 
 /* ---- threads ---- */
@@ -134,9 +137,46 @@ next_channel(struct locks_role *r)
 	return fd;
 }
 
+/* A new place of this thread, as near says. */
+static void
+go(const struct locks_job *job)
+{
+	uint32_t cpu = job->thread->near.cpu;
+	cpu_set_t set = job->role->anywhere;
+
+	if (cpu != NEAR_ANY) {
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+	}
+	(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* After the answer, the thread goes where the next question will come from. */
+static void
+stay_near(const struct locks_job *job, const uint8_t *questions, size_t len)
+{
+	struct locks_ask first;
+
+	memcpy(&first, questions, sizeof(first));
+	if (first.brief && first.cpu < CPU_SETSIZE &&
+	    near_note(&job->thread->near, first.cpu, len < 2 * sizeof(first)))
+		go(job);
+}
+
+/* The next channel may be one of a file thread. */
+static void
+leave_nlm(const struct locks_job *job)
+{
+	bool pinned = job->thread->near.cpu != NEAR_ANY;
+
+	near_init(&job->thread->near);
+	if (pinned)
+		go(job);
+}
+
 /* One message of questions; false at the end of the channel. */
 static bool
-serve_one(struct locks_thread *t, int fd)
+serve_one(const struct locks_job *job, int fd)
 {
 	uint8_t in[LOCKS_ASKS_MAX], out[LOCKS_ANSWERS_MAX];
 	const char *why = "not a valid message";
@@ -149,12 +189,16 @@ serve_one(struct locks_thread *t, int fd)
 	if (len == -1 && errno != EBADMSG)
 		return false;
 	if (len != -1 && type == LOCKS_ASK)
-		why = server_answer(t, in, (size_t)len, out, &out_len);
+		why =
+		    server_answer(job->thread, in, (size_t)len, out, &out_len);
 	if (why != NULL) {
 		log_warnx("nlm: broke the rules of its channel: %s", why);
 		return false;
 	}
-	return ipc_send(fd, LOCKS_ANSWER, out, out_len, NULL, 0) == 0;
+	if (ipc_send(fd, LOCKS_ANSWER, out, out_len, NULL, 0) == -1)
+		return false;
+	stay_near(job, in, (size_t)len);
+	return true;
 }
 
 static void *
@@ -166,9 +210,10 @@ serve(void *arg)
 	has_started(job->role);
 	for (;;) {
 		fd = next_channel(job->role);
-		while (serve_one(job->thread, fd))
+		while (serve_one(job, fd))
 			continue;
 		close(fd);
+		leave_nlm(job);
 	}
 	return NULL;
 }
@@ -574,6 +619,8 @@ nfsd_locks(struct role *role)
 	files = daemon_raise_files();
 	map_memory(r, files > 2 * SPARE ? files - SPARE : files / 2);
 	take_short_turns();
+	if (sched_getaffinity(0, sizeof(r->anywhere), &r->anywhere) == -1)
+		memset(&r->anywhere, 0xff, sizeof(r->anywhere));
 	jail_enter_empty(&view, NULL);
 	sandbox_begin(&box, &policy, r->setup.strict);
 	sandbox_set_root(&box, view.mounts, view.root);

@@ -112,6 +112,7 @@ struct locks_ask {
 	 * questions travel together.
 	 */
 	bool brief;
+	uint32_t cpu; /* of a brief one: where the event loop runs */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "nfsd/judge/judge.h"
 #include "nfsd/locks/table.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/roles/near.h"
 
 struct broker_client;
 struct broker_open;
@@ -71,6 +72,7 @@ struct locks_thread {
 	struct locks_server *server;
 	_Atomic bool answers; /* a message, at this moment */
 	struct judge_thread judge; /* holds the exports over many messages */
+	struct near near;
 	struct broker_client *broker;
 };
 

@@ -428,6 +428,7 @@ thread_init(struct locks_thread *t, struct locks_server *s,
 	t->server = s;
 	t->judge.judge = &s->judge;
 	t->broker = broker;
+	near_init(&t->near);
 }
 
 void

@@ -6,6 +6,7 @@
  * sender is a claim, which the locks role judges.
  * Runs in: nfsd nlm (event loop and file threads), tests.
  */
+#include <sched.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -65,6 +66,7 @@ is_parked(struct call_ctx *ctx, const struct nlm_question *q)
 		return false;
 	ctx->question = *q;
 	ctx->question.ask.brief = true;
+	ctx->question.ask.cpu = (uint32_t)sched_getcpu();
 	call->parked = call->deferred = true;
 	return true;
 }

@@ -41,6 +41,7 @@
 /* clang-format off */
 static const struct sandbox_call calls[] = {
 	{ SYS_dup3,    true,  "replace a channel to the locks role" },
+	{ SYS_getcpu,  true,  "where the event loop runs (not on x86)" },
 	{ SYS_recvmsg, false, "answers of the locks role, messages of the parent" },
 	{ SYS_sendmsg, false, "questions to the locks role" },
 };

@@ -116,6 +116,21 @@ like "$(locks drop=10.7.2.2)" '^1 freed$' 'an administrator frees it'
 like "$(cat "$T/nfsd.log")" 'control: user 0: drop 10\.7\.2\.2' 'which the log tells'
 is "$(by one lock "$fh" exclusive=0)" GRANTED 'another client gets it'
 is "$(by two lock "$fh" exclusive=0)" GRANTED 'both read'
+
+# Where the threads of the locks role run.
+cpu=$(awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)
+near() { grep -hc "^Cpus_allowed_list:[[:space:]]*$cpu\$" /proc/"$(role_of locks)"/task/*/status | grep -c 1; }
+if [ "$(nproc)" -gt 1 ]; then
+	is "$(near)" 0 'threads of the locks role run anywhere'
+	taskset -a -p -c "$cpu" "$(role_of nlm)" >"$T/taskset" || bail 'taskset'
+	is "$(by one turns "$fh" 40)" GRANTED 'a client makes one call at a time'
+	is "$(near)" 1 'the thread that answers stays on the processor of nlm'
+	kill_role nlm
+	check 'until nlm ends' wait_for 10 answers 0 near
+	wait_for 10 can_lock
+else
+	skip 'one processor' 4
+fi
 is "$(by one unlock "$fh")$(by two unlock "$fh")" GRANTEDGRANTED 'both unlock'
 is "$(local_lock "$T/x/file" WRLCK 0 0)" free 'the file is free'
 exec 9<>"$T/x/file"

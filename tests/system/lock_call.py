@@ -3,16 +3,17 @@
 """One call of NLM 4 or NSM, or the services of a client that locks files.
 
     lock_call.py SERVER PROCEDURE FH [NAME=VALUE...]
+    lock_call.py SERVER turns FH COUNT
     lock_call.py SERVER free NAME [NAME=VALUE...]
     lock_call.py SERVER notify NAME STATE [NAME=VALUE...]
     lock_call.py ADDRESS services FILE [NAME=VALUE...]
 
 The procedure is lock, nm_lock, unlock, test, cancel, share or unshare. Handles
 are hex. The answer is one line, such as GRANTED; of test also the lock
-in the way. vers=, proto= and uid= are of the call, address= and port= of the
-caller; all others are fields of the arguments. services answers as the
-portmapper, NLM and NSM of a client, and writes a line to the file for each call
-that comes.
+in the way. turns locks and unlocks a byte, one call at a time. vers=, proto=
+and uid= are of the call, address= and port= of the caller; all others are
+fields of the arguments. services answers as the portmapper, NLM and NSM of a
+client, and writes a line to the file for each call that comes.
 """
 import sys
 
@@ -54,6 +55,15 @@ def ask(server, word, fh, *words):
     print(answer, *(() if holder is None else (
         "write" if holder.exclusive else "read", holder.svid, holder.offset,
         holder.length)))
+
+
+def turns(server, fh, count):
+    client = nlm.Client(connect(server, nlm.NLM, {}), 4, auth_sys(0))
+    byte = {"svid": 77, "offset": 900, "length": 1}
+    for _ in range(int(count)):
+        client.ask(nlm.LOCK, bytes.fromhex(fh), exclusive=0, **byte)
+        answer = client.ask(nlm.UNLOCK, bytes.fromhex(fh), **byte)
+    print(answer)
 
 
 def free(server, name, *words):
@@ -99,5 +109,5 @@ if __name__ == "__main__":
     if command in PROCS:
         ask(host, command, *rest)
     else:
-        {"free": free, "notify": notify, "services": services}[command](
-            host, *rest)
+        {"free": free, "turns": turns, "notify": notify,
+         "services": services}[command](host, *rest)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where a thread of the locks role runs, by the questions that it gets.
+ * Links: nfsd
+ * Runs in: tests.
+ */
+#include "nfsd/roles/near.h"
+#include "tap.h"
+
+/* Asks n times. Returns how often the thread had to change its place. */
+static unsigned int
+ask(struct near *near, uint32_t cpu, bool alone, unsigned int n)
+{
+	unsigned int changes = 0;
+
+	while (n-- > 0)
+		changes += near_note(near, cpu, alone);
+	return changes;
+}
+
+int
+main(void)
+{
+	struct near near;
+	unsigned int i, changes = 0;
+
+	plan(NO_PLAN);
+	near_init(&near);
+	ok(ask(&near, 3, true, NEAR_AFTER - 1) == 0 && near.cpu == NEAR_ANY,
+	    "a few questions change nothing");
+	ok(ask(&near, 3, true, 1) == 1 && near.cpu == 3,
+	    "after many, each alone, the thread stays near nlm");
+	ok(ask(&near, 3, true, 1000) == 0 && near.cpu == 3,
+	    "as long as they do");
+	ok(ask(&near, 3, false, 1) == 1 && near.cpu == NEAR_ANY,
+	    "several at once: it may run anywhere");
+	ok(ask(&near, 3, false, 1000) == 0 && near.cpu == NEAR_ANY,
+	    "as long as they do");
+	(void)ask(&near, 3, true, NEAR_AFTER);
+	ok(ask(&near, 1, true, 1) == 1 && near.cpu == NEAR_ANY,
+	    "nlm moves: the thread may run anywhere");
+	ok(ask(&near, 1, true, NEAR_AFTER - 1) == 1 && near.cpu == 1,
+	    "and follows if nlm stays");
+	near_init(&near);
+	for (i = 0; i < 1000; i++)
+		changes += near_note(&near, i % 2, true);
+	cmp_ok(changes, "==", 0, "it does not follow to and fro");
+	done_testing();
+}

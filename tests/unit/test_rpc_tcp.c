@@ -344,7 +344,7 @@ static void
 test_late(void)
 {
 	struct stub_server s = {
-		.limits = rpc_limits_default, .threads = 4, .queue = 2
+		.limits = rpc_limits_default, .threads = 4, .queue = 8
 	};
 	uint32_t xid, seen;
 	size_t len;

@@ -33,7 +33,7 @@ run_errand(struct rpc_job *job, unsigned int thread)
 {
 	struct rpc_errand *e = (struct rpc_errand *)(void *)job;
 
-	e->error = e->run(e, thread);
+	e->result = e->run(e, thread);
 }
 
 /* Lets the errand begin. New jobs join it until a thread takes it. */
@@ -101,9 +101,8 @@ release_job(struct rpc_pool *p, struct rpc_job *job, struct job_list *again)
 }
 
 /*
- * The errand has run, for its own job and for others. The kernel tells an error once,
- * perhaps to an errand that was running when a change was made. So the error is of
- * those that came meanwhile, too.
+ * The errand has run, for its own job and for others. The kernel tells an error of a
+ * disk once, perhaps to an errand that was running when a change was made.
  */
 static void
 end_errand(struct rpc_pool *p, struct rpc_errand *e, struct job_list *again)
@@ -114,10 +113,11 @@ end_errand(struct rpc_pool *p, struct rpc_errand *e, struct job_list *again)
 	LIST_REMOVE(e, bucket);
 	next = find_errand(p, e->object, false);
 	if (next != NULL) {
-		next->earlier = e->error;
+		next->earlier = e->lasting;
 		submit_errand(p, next);
 	}
-	e->result = e->error != 0 ? e->error : e->earlier;
+	if (e->result == 0)
+		e->result = e->earlier;
 	STAILQ_FOREACH (other, &e->others, entry) {
 		other->result = e->result;
 		release_job(p, other->of, again);

@@ -17,8 +17,7 @@
  * many jobs can share. Errands of one object are one if none of them has begun. So
  * an errand begins after all jobs that it serves have run. The job is held
  * meanwhile: it keeps its place and its memory, but no thread, and the jobs in turn
- * behind it run. When its errands have ended, it runs once more and is done. The error
- * of an errand is told to those too that came while it ran.
+ * behind it run. When its errands have ended, it runs once more and is done.
  * Runs in: the process that reads the network.
  */
 #ifndef POOL_H
@@ -69,9 +68,9 @@ struct rpc_errand {
 	void *object; /* the pool compares it and never follows it */
 	void *arg; /* for run, as is the object */
 	int result; /* of run, of whichever errand served this one */
+	int lasting; /* set by run: an error of those too that came meanwhile */
 	/* The pool's. */
-	int error; /* what run gave; of a leader */
-	int earlier; /* the same, of the errand that ran when this one came */
+	int earlier; /* such an error of the one that ran when this one came */
 	struct rpc_job *of;
 	LIST_ENTRY(rpc_errand) bucket;
 	STAILQ_ENTRY(rpc_errand) entry;
@@ -91,7 +90,7 @@ struct rpc_pool *rpc_pool_new(struct event_base *, unsigned int threads,
 bool rpc_pool_has_room(struct rpc_pool *, unsigned int queue, unsigned int turn,
     size_t size);
 /*
- * Queues a job. Returns false if queue_max jobs are waiting, if its queue has its
+ * Queues a job. Returns false if queue_max jobs are not done yet, if its queue has its
  * share of places or of memory, or if there is no memory. Event loop only.
  */
 bool rpc_pool_submit(struct rpc_pool *, struct rpc_job *);

@@ -62,8 +62,10 @@ sync_object(struct rpc_errand *errand, unsigned int thread)
 	/* Some filesystems can sync only files, or only themselves. */
 	if (fd == -1 || error == EINVAL)
 		error = door_ask_sync(t, &entry->fh) == -1 ? errno : 0;
-	if (error != 0 && !is_of_broker(error))
+	if (error != 0 && !is_of_broker(error)) {
 		door_writeback_failed(t);
+		errand->lasting = error;
+	}
 	return error;
 }
 

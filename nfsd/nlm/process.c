@@ -33,7 +33,7 @@
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
 
-#define QUEUE_MAX 4096 /* calls that wait for a file thread */
+#define QUEUE_MAX 4096 /* calls of file threads */
 #define REPLIES	  8192 /* entries of the reply cache */
 #define LOCKS_MS  3000 /* how long a restarting locks role is waited for */
 #define DRAIN_MS  20

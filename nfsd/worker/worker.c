@@ -42,7 +42,7 @@
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
 
-#define QUEUE_MAX   4096 /* calls that wait for a file thread */
+#define QUEUE_MAX   4096 /* calls of file threads */
 #define NOTES_SHARE 16 /* handle cache: 1/16 of the machine's memory */
 #define NOTES_MAX   (128u << 20) /* bytes, for all workers together */
 #define DRAIN_MS    20 /* interval of drain() */

@@ -80,6 +80,8 @@ run_errand(struct rpc_errand *e, unsigned int thread)
 		atomic_store(&o->synced, has);
 	atomic_fetch_sub(&o->running, 1);
 	atomic_fetch_add(&o->ended, 1);
+	/* A disk tells EIO once, perhaps about a later change. */
+	e->lasting = o->result == EIO ? EIO : 0;
 	return o->result;
 }
 

@@ -144,7 +144,7 @@ go(const struct locks_job *job)
 	uint32_t cpu = job->thread->near.cpu;
 	cpu_set_t set = job->role->anywhere;
 
-	if (cpu != NEAR_ANY) {
+	if (cpu != NEAR_ANY && CPU_ISSET(cpu, &set)) {
 		CPU_ZERO(&set);
 		CPU_SET(cpu, &set);
 	}
@@ -158,8 +158,9 @@ stay_near(const struct locks_job *job, const uint8_t *questions, size_t len)
 	struct locks_ask first;
 
 	memcpy(&first, questions, sizeof(first));
-	if (first.brief && first.cpu < CPU_SETSIZE &&
-	    near_note(&job->thread->near, first.cpu, len < 2 * sizeof(first)))
+	if (first.brief &&
+	    near_note(&job->thread->near, first.cpu,
+		first.cpu < CPU_SETSIZE && len < 2 * sizeof(first)))
 		go(job);
 }
 

@@ -79,14 +79,14 @@ if command -v rpcbind >/dev/null; then
 	at_end "kill ${pid[rb]}"
 	check 'registers with rpcbind' wait_for 5 registered 100003 3 tcp
 	stop rb KILL
-	"$registrant" /run/rpcbind.sock 100003 3 0.0.0.0:2051 2>"$T/rb.log" &
-	pid[rb]=$!
-	at_end "kill ${pid[rb]}"
-	check 'replaces the entries of a killed predecessor' up rb registered
+	"$registrant" /run/rpcbind.sock 100003 3 0.0.0.0:2051 2>"$T/rb2.log" &
+	pid[rb2]=$!
+	at_end "kill ${pid[rb2]}"
+	check 'replaces the entries of a killed predecessor' up rb2 registered
 	is "$(rpcinfo -p 127.0.0.1 |
 	    awk '$1 == 100003 && $3 == "tcp" { print $4 }')" 2051 \
 	    'the entry has its own port'
-	stop rb
+	stop rb2
 	check_not 'removes its entries at the end' registered 100003 3 tcp
 else
 	skip 'no rpcbind' 4

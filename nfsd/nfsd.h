@@ -43,7 +43,8 @@ enum nfsd_fd {
 	NFSD_FD_STATS, /* worker: its counters */
 	NFSD_FD_AUDIT, /* worker: takes struct audit_record */
 	NFSD_FD_REPLIES, /* worker: its cached replies, for its successor */
-	NFSD_FD_SOCKETS /* worker: from here on */
+	NFSD_FD_SIBLINGS, /* worker: the same of the others, read only */
+	NFSD_FD_SOCKETS = NFSD_FD_SIBLINGS + NFSD_WORKERS_MAX /* from here on */
 };
 
 /* The same of the two roles that serve locks. */
@@ -76,6 +77,9 @@ enum nfsd_message {
 	NFSD_CHECK, /* struct nfsd_check and its roots: is the worker healthy? */
 	NFSD_ADDRESS_LEFT, /* struct addr: the machine has it no longer */
 	NFSD_TLS_CHANNEL, /* between a worker and its tls role */
+	NFSD_OFFER, /* would a worker take connections of another? */
+	NFSD_GIVE, /* a worker is to give connections to it */
+	NFSD_TAKE, /* struct addr of its peer: a connection for a worker */
 	NFSD_METRICS, /* uint32_t: length of the text that was wanted */
 	NFSD_TLS_FILES, /* struct nfsd_tls_files and their descriptors */
 	NFSD_READY, /* from here on to the parent */
@@ -83,6 +87,8 @@ enum nfsd_message {
 	NFSD_ENDED, /* struct nfsd_ended */
 	NFSD_CHECKED, /* struct nfsd_checked */
 	NFSD_GROUPS, /* uint32_t: a user whose groups are wanted */
+	NFSD_WANT, /* does a worker take what it was offered? */
+	NFSD_GIVEN, /* a connection that a worker gives away */
 	NFSD_BAD_TLS, /* a worker: its tls role breaks the rules */
 	NFSD_METRICS_WANTED, /* the metrics role: a new text */
 	NFSD_TLS_LOADED, /* struct nfsd_tls_loaded */
@@ -94,8 +100,7 @@ enum nfsd_message {
 	NFSD_LOCKS_LIST, /* send every lock */
 	NFSD_LOCKS_DROP, /* struct addr: free what it holds */
 	NFSD_LOCKS_LEAVE, /* struct locks_left */
-	NFSD_LOCKS_CLIENT, /* from here on to the parent;
-			      struct nfsd_locks_client, name */
+	NFSD_LOCKS_CLIENT, /* to the parent: nfsd_locks_client, name */
 	NFSD_LOCKS_GONE, /* struct locks_listed, name */
 	NFSD_LOCKS_ROW, /* struct locks_row, name; empty: it was the last */
 	NFSD_LOCKS_DROPPED, /* uint32_t: how many locks and waiters */
@@ -161,8 +166,7 @@ struct nfsd_ended {
 /* A request of nfsd -H to a worker; so many roots of exports follow. */
 struct nfsd_check {
 	uint64_t number; /* of the request */
-	uint64_t
-	    until_ns; /* clock_ns(): a failing call is repeated until then */
+	uint64_t until_ns; /* so long failing calls are repeated */
 	uint32_t nroots;
 };
 

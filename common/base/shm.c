@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/shm.h"
@@ -41,6 +42,15 @@ int
 shm_new_published(size_t size, void **map)
 {
 	return shm_make(size, map);
+}
+
+int
+shm_reader(int fd)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 void *

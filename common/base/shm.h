@@ -19,6 +19,11 @@ int shm_new(size_t);
  */
 int shm_new_published(size_t, void **);
 /*
+ * Returns another descriptor of the memory, by which no process can write it. -1 and
+ * errno: it needs /proc.
+ */
+int shm_reader(int fd);
+/*
  * Maps the memory until the process ends. Returns NULL and errno on an error.
  */
 void *shm_map(int fd, size_t, bool writable);

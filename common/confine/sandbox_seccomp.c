@@ -88,8 +88,8 @@ static const struct sandbox_call base_calls[] = {
 static const struct sandbox_call transport_calls[] = {
 	{ SYS_accept4, false, "accept a connection" },
 	{ SYS_getsockname, false, "the local address of a connection" },
-	{ SYS_readv, false, "read records" },
 	{ SYS_recvmmsg, false, "read datagrams" },
+	{ SYS_recvmsg, false, "read records" },
 	{ SYS_sendmmsg, false, "answer datagrams" },
 	{ SYS_sendmsg, true, "answer a record in two pieces" },
 	{ SYS_sendto, false, "answer a record" },

@@ -10,10 +10,16 @@
 #include "base/hash.h"
 #include "pool/state.h"
 
+static size_t
+number_of(const void *object)
+{
+	return hash_mix((uintptr_t)object) % BUCKETS;
+}
+
 static struct errand_bucket *
 bucket_of(struct rpc_pool *p, const void *object)
 {
-	return &p->errands[hash_mix((uintptr_t)object) % BUCKETS];
+	return &p->errands[number_of(object)];
 }
 
 /* Returns the one that runs, or the one that gathers; NULL: there is none. */
@@ -36,6 +42,39 @@ run_errand(struct rpc_job *job, unsigned int thread)
 	e->result = e->run(e, thread);
 }
 
+/* A job that is held knows what it knew when it made its change. */
+void
+pool_run(const struct rpc_pool *p, struct rpc_job *job, unsigned int thread)
+{
+	if (!job->held)
+		job->known = atomic_load(&p->nfailures);
+	job->run(job, thread);
+}
+
+static void
+remember_failure(struct rpc_pool *p, const struct rpc_errand *e)
+{
+	size_t i = number_of(e->object);
+
+	p->failures[i] = e->lasting;
+	p->failure_numbers[i] = atomic_fetch_add(&p->nfailures, 1) + 1;
+}
+
+/*
+ * Returns the error that an errand of the object had since the job of e began to
+ * run. The job made its change meanwhile, and only now leaves its errand. Objects
+ * share a place: while a disk fails, an error may be told to a change of another.
+ */
+static int
+missed_failure(const struct rpc_pool *p, const struct rpc_errand *e)
+{
+	size_t i = number_of(e->object);
+
+	if ((int)(p->failure_numbers[i] - e->of->known) <= 0)
+		return 0;
+	return p->failures[i];
+}
+
 /* Lets the errand begin. New jobs join it until a thread takes it. */
 static void
 submit_errand(struct rpc_pool *p, struct rpc_errand *e)
@@ -52,12 +91,12 @@ begin_errand(struct rpc_pool *p, struct rpc_errand *e)
 {
 	struct rpc_errand *leader = find_errand(p, e->object, false);
 
+	e->earlier = missed_failure(p, e);
 	if (leader != NULL) {
 		STAILQ_INSERT_TAIL(&leader->others, e, entry);
 		return;
 	}
 	STAILQ_INIT(&e->others);
-	e->earlier = 0;
 	e->job.begun = false;
 	LIST_INSERT_HEAD(bucket_of(p, e->object), e, bucket);
 	if (find_errand(p, e->object, true) == NULL)
@@ -100,6 +139,26 @@ release_job(struct rpc_pool *p, struct rpc_job *job, struct job_list *again)
 	STAILQ_INSERT_TAIL(again, job, entry);
 }
 
+/* All that wait for next came while e ran, which had an error. */
+static void
+pass_on(const struct rpc_errand *e, struct rpc_errand *next)
+{
+	struct rpc_errand *other;
+
+	next->earlier = e->lasting;
+	STAILQ_FOREACH (other, &next->others, entry)
+		other->earlier = e->lasting;
+}
+
+/* An errand has run for this one. */
+static void
+serve(struct rpc_pool *p, struct rpc_errand *one, int result,
+    struct job_list *again)
+{
+	one->result = result != 0 ? result : one->earlier;
+	release_job(p, one->of, again);
+}
+
 /*
  * The errand has run, for its own job and for others. The kernel tells an error of a
  * disk once, perhaps to an errand that was running when a change was made.
@@ -112,17 +171,16 @@ end_errand(struct rpc_pool *p, struct rpc_errand *e, struct job_list *again)
 	pool_forget(p, &e->job);
 	LIST_REMOVE(e, bucket);
 	next = find_errand(p, e->object, false);
-	if (next != NULL) {
-		next->earlier = e->lasting;
+	if (e->lasting != 0) {
+		remember_failure(p, e);
+		if (next != NULL)
+			pass_on(e, next);
+	}
+	if (next != NULL)
 		submit_errand(p, next);
-	}
-	if (e->result == 0)
-		e->result = e->earlier;
-	STAILQ_FOREACH (other, &e->others, entry) {
-		other->result = e->result;
-		release_job(p, other->of, again);
-	}
-	release_job(p, e->of, again);
+	STAILQ_FOREACH (other, &e->others, entry)
+		serve(p, other, e->result, again);
+	serve(p, e, e->result, again);
 }
 
 void

@@ -96,7 +96,7 @@ come_back(struct rpc_pool *p, struct rpc_seat *seat, struct job_list *ran,
 
 /* Runs jobs for HERE_NS at most. At least one job waits. */
 static void
-run_some(struct rpc_seat *seat, struct job_list *ran)
+run_some(const struct rpc_pool *p, struct rpc_seat *seat, struct job_list *ran)
 {
 	uint64_t end = clock_ns() + HERE_NS;
 	struct rpc_job *job;
@@ -104,9 +104,10 @@ run_some(struct rpc_seat *seat, struct job_list *ran)
 	do {
 		job = STAILQ_FIRST(&seat->jobs);
 		STAILQ_REMOVE_HEAD(&seat->jobs, entry);
-		job->run(job, seat->number);
+		pool_run(p, job, seat->number);
 		STAILQ_INSERT_TAIL(ran, job, entry);
 	} while (!STAILQ_EMPTY(&seat->jobs) && clock_ns() < end);
+	pool_end_batch(p, ran, seat->number);
 }
 
 /*
@@ -125,7 +126,7 @@ run_here(struct rpc_pool *p, struct rpc_seat *seat)
 	pthread_mutex_unlock(&p->lock);
 	if (seat->queue == NULL)
 		return true;
-	run_some(seat, &ran);
+	run_some(p, seat, &ran);
 	pthread_mutex_lock(&p->lock);
 	back = come_back(p, seat, &ran, &finished);
 	if (!back) {

@@ -53,7 +53,7 @@ run_jobs(struct rpc_pool *p, struct job_list *jobs, unsigned int number)
 
 	while ((job = STAILQ_FIRST(jobs)) != NULL) {
 		STAILQ_REMOVE_HEAD(jobs, entry);
-		job->run(job, number);
+		pool_run(p, job, number);
 		STAILQ_INSERT_TAIL(&finished, job, entry);
 		if (STAILQ_EMPTY(jobs))
 			break;
@@ -63,6 +63,7 @@ run_jobs(struct rpc_pool *p, struct job_list *jobs, unsigned int number)
 		if (now - since < KEEP_NS)
 			continue;
 		since = now;
+		pool_end_batch(p, &finished, number);
 		pthread_mutex_lock(&p->lock);
 		wake = pool_hand_back(p, &finished);
 		pool_assign_all(p); /* their errands do not wait for the rest */
@@ -71,6 +72,7 @@ run_jobs(struct rpc_pool *p, struct job_list *jobs, unsigned int number)
 			pool_wake_loop(p);
 		STAILQ_CONCAT(jobs, &finished);
 	}
+	pool_end_batch(p, &finished, number);
 	STAILQ_CONCAT(jobs, &finished);
 }
 
@@ -247,6 +249,14 @@ rpc_pool_new(struct event_base *base, unsigned int threads, size_t queue_max,
 		fatalx("file threads: event loop");
 	start_threads(p, threads);
 	return p;
+}
+
+void
+rpc_pool_at_batch_end(struct rpc_pool *p, void (*end)(void *, unsigned int),
+    void *arg)
+{
+	p->end = end;
+	p->end_arg = arg;
 }
 
 bool

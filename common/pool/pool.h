@@ -18,6 +18,10 @@
  * an errand begins after all jobs that it serves have run. The job is held
  * meanwhile: it keeps its place and its memory, but no thread, and the jobs in turn
  * behind it run. When its errands have ended, it runs once more and is done.
+ *
+ * A job may also be late: it has left something for the end of its batch, which are
+ * the jobs that one thread takes together. There that is done for all late jobs of
+ * the batch at once, on the same thread, before any of them is handed back.
  * Runs in: the process that reads the network.
  */
 #ifndef POOL_H
@@ -53,11 +57,17 @@ struct rpc_job {
 	struct rpc_errand *errands;
 	unsigned int nerrands;
 	bool in_order; /* one errand after the other, not side by side */
-	/* The pool's. run may read held: its errands have ended. */
+	/*
+	 * Set by run: the job waits for the end of its batch. Without errands it then
+	 * runs once more.
+	 */
+	bool late;
+	/* The pool's. run may read held: what the job waited for has ended. */
 	bool held;
 	bool begun;
 	bool is_errand;
 	unsigned int nbegun, npending; /* errands */
+	unsigned int known; /* lasting errors of errands before it ran */
 	struct rpc_queue *in;
 };
 
@@ -70,7 +80,7 @@ struct rpc_errand {
 	int result; /* of run, of whichever errand served this one */
 	int lasting; /* set by run: an error of those too that came meanwhile */
 	/* The pool's. */
-	int earlier; /* such an error of the one that ran when this one came */
+	int earlier; /* such an error of one that ended after the job had begun */
 	struct rpc_job *of;
 	LIST_ENTRY(rpc_errand) bucket;
 	STAILQ_ENTRY(rpc_errand) entry;
@@ -83,6 +93,12 @@ struct rpc_errand {
  */
 struct rpc_pool *rpc_pool_new(struct event_base *, unsigned int threads,
     size_t queue_max, void (*init)(void *arg, unsigned int thread), void *arg);
+/*
+ * Sets what is done at the end of a batch with late jobs, on the thread that ran it.
+ * Before the first job.
+ */
+void rpc_pool_at_batch_end(struct rpc_pool *,
+    void (*end)(void *arg, unsigned int thread), void *arg);
 /*
  * Would rpc_pool_submit() accept such a job? Asked before a call is copied.
  * Event loop only.

@@ -257,6 +257,29 @@ pool_finish(struct job_list *done)
 	}
 }
 
+void
+pool_end_batch(const struct rpc_pool *p, const struct job_list *ran,
+    unsigned int number)
+{
+	struct rpc_job *job;
+
+	STAILQ_FOREACH (job, ran, entry)
+		if (job->late)
+			break;
+	if (job == NULL)
+		return;
+	p->end(p->end_arg, number);
+	for (; job != NULL; job = STAILQ_NEXT(job, entry)) {
+		if (!job->late)
+			continue;
+		job->late = false;
+		if (job->nerrands > 0)
+			continue; /* it runs once more when these have ended */
+		job->held = true;
+		job->run(job, number);
+	}
+}
+
 /* The jobs that were not run wait again, before those that came later. */
 void
 pool_put_back(struct rpc_pool *p, struct rpc_queue *q, struct job_list *jobs)

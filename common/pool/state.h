@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <event2/event.h>
@@ -53,12 +54,15 @@ struct rpc_pool {
 	TAILQ_HEAD(, rpc_queue) waiting; /* the next one to be served first */
 	struct job_list finished;
 	LIST_HEAD(errand_bucket, rpc_errand) errands[BUCKETS]; /* leaders */
+	/* The last lasting errors, and their numbers: the first one has 1. */
+	int failures[BUCKETS];
+	unsigned int failure_numbers[BUCKETS];
+	atomic_uint nfailures; /* read without the lock */
 	size_t places, bytes; /* of all queues */
 	size_t queue_max;
 	LIST_HEAD(, rpc_seat) idle; /* threads without a job, the last first */
 	bool closing;
-	unsigned int started;
-	unsigned int nthreads;
+	unsigned int started, nthreads;
 	unsigned int running; /* threads with a job */
 	pthread_t threads[RPC_POOL_THREADS_MAX];
 	/* The event loop; see rpc_pool_dispatch(). */
@@ -76,6 +80,9 @@ struct rpc_pool {
 	struct event *kick; /* wakes a thread at the end of the turn */
 	void (*init)(void *, unsigned int);
 	void *arg;
+	void (*end)(void *,
+	    unsigned int); /* of a batch; NULL: no job is late */
+	void *end_arg;
 };
 
 /* queue.c. To be called with the lock held, except where it says otherwise. */
@@ -105,10 +112,7 @@ void pool_put_back(struct rpc_pool *, struct rpc_queue *, struct job_list *);
 void pool_leave_queue(struct rpc_pool *, struct rpc_seat *);
 /* Is there a thread that can be woken? */
 bool pool_has_seat(const struct rpc_pool *);
-/*
- * Gives the jobs that are ready to such a thread, which the caller must post.
- * NULL: there is none, or no job.
- */
+/* Gives jobs that are ready to such a thread, to be posted. NULL: none, or no job. */
 struct rpc_seat *pool_assign(struct rpc_pool *);
 /* Wakes threads for all jobs that are ready. */
 void pool_assign_all(struct rpc_pool *);
@@ -116,13 +120,17 @@ void pool_wake_all(struct rpc_pool *);
 /* Without the lock. */
 void pool_wake_loop(const struct rpc_pool *);
 void pool_wait(struct rpc_seat *);
+/* These jobs of one batch have run, on this thread: ends what they left for now. */
+void pool_end_batch(const struct rpc_pool *, const struct job_list *,
+    unsigned int thread);
 /* Calls done for all, without the lock. Event loop only. */
 void pool_finish(struct job_list *);
 
+/* errand.c. Runs a job, without the lock. */
+void pool_run(const struct rpc_pool *, struct rpc_job *, unsigned int thread);
 /*
- * errand.c. Sorts jobs that have run: those that leave no errands are done, those
- * that do are held. Jobs whose errands have just ended are all that remains in the
- * list.
+ * Sorts jobs that have run: those that leave no errands are done, those that do
+ * are held. Jobs whose errands have just ended are all that remains in the list.
  */
 void pool_sort_out(struct rpc_pool *, struct job_list *jobs,
     struct job_list *done);

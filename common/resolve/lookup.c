@@ -6,7 +6,6 @@
  */
 #include <sys/socket.h>
 
-#include <errno.h>
 #include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -102,7 +101,8 @@ resolve_user(const char *number, struct resolve_groups *to)
 	to->status = RESOLVE_NONE;
 	error = getpwuid_r((uid_t)strtoul(number, NULL, 10), &user, text,
 	    sizeof(text), &found);
-	if (error != 0 && error != ENOENT)
+	/* ENOENT too: LDAP, SSSD and winbind say it while their daemon is down. */
+	if (error != 0)
 		to->status = RESOLVE_LATER;
 	if (found == NULL)
 		return;

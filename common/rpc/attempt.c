@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "rpc/msg.h"
 #include "rpc/pipeline.h"
@@ -24,22 +23,6 @@ attempt_lay_out(const struct rpc_hooks *h, uint8_t *memory, struct work *w)
 		w->args = (struct call_args *)(void *)(memory + args);
 	}
 	return args + (h->args_size + align - 1) / align * align;
-}
-
-uint64_t
-attempt_started_at(const struct rpc_server *s)
-{
-	return s->now_ns != 0 ? s->now_ns : clock_ns();
-}
-
-uint64_t
-attempt_ended_at(struct rpc_server *s)
-{
-	uint64_t now_ns = clock_ns();
-
-	if (s->now_ns != 0)
-		s->now_ns = now_ns;
-	return now_ns;
 }
 
 static void
@@ -101,7 +84,7 @@ attempt_conclude(struct rpc_server *s, struct work *w)
 {
 	struct rpc_call *call = &w->call;
 
-	if (call->nerrands > 0)
+	if (call->nerrands > 0 || call->late)
 		s->hooks.settle(w->ctx, w->res);
 	if (s->hooks.ran != NULL)
 		s->hooks.ran(w->ctx, w->res);
@@ -124,7 +107,7 @@ attempt_run(struct rpc_server *s, struct work *w)
 	memset(w->ctx, 0, s->zeroed); /* and the others, which follow it */
 	attempt_begin_reply(w);
 	call->nerrands = 0;
-	call->in_order = false;
+	call->in_order = call->late = false;
 	call->outcome = RPC_SYSTEM_ERR;
 	call->refuse = RPC_SUCCESS;
 	call->deny = AUTH_OK;
@@ -147,7 +130,7 @@ attempt_run(struct rpc_server *s, struct work *w)
 		return false;
 	if (call->deny != AUTH_OK)
 		return attempt_denied(w);
-	if (call->nerrands == 0)
+	if (call->nerrands == 0 && !call->late)
 		attempt_conclude(s, w);
 	return true;
 }

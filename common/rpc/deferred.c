@@ -84,7 +84,7 @@ reply_give(struct rpc_server *s, uint8_t *reply, size_t cap)
 		free(reply);
 }
 
-/* All errands of the call have ended, and this thread makes its reply. */
+/* What the call waited for has ended, and this thread makes its reply. */
 static void
 deferred_conclude(struct deferred *d, unsigned int thread)
 {
@@ -117,14 +117,16 @@ run_again(struct deferred *d, bool may_block, unsigned int thread)
 	xdr_out_init(&w->out, d->reply, d->cap);
 	w->in = d->args;
 	w->call.may_block = may_block;
+	w->call.in_batch = may_block && d->server->hooks.batch != NULL;
 	w->call.deferred = false;
 	w->call.thread = thread;
 	ended = attempt_run(d->server, w);
 	d->job.nerrands = ended ? w->call.nerrands : 0;
 	d->job.in_order = w->call.in_order;
+	d->job.late = ended && w->call.late;
 	if (!ended)
 		w->out.len = 0;
-	else if (d->job.nerrands == 0)
+	else if (d->job.nerrands == 0 && !d->job.late)
 		attempt_keep_reply(w);
 	if (w->out.len > sizeof(d->brief))
 		return ended;

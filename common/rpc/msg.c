@@ -29,6 +29,7 @@ get_auth(struct xdr_in *x, struct rpc_auth *auth)
 static inline enum rpc_head_kind
 get_call(struct xdr_in *x, struct rpc_head *head)
 {
+	struct xdr_in fixed;
 	uint32_t type, version;
 
 	/*
@@ -38,18 +39,19 @@ get_call(struct xdr_in *x, struct rpc_head *head)
 	 */
 	if (x->left < RPC_HEADER_MIN)
 		return RPC_HEAD_NOISE;
-	head->xid = xdr_get_u32(x);
-	type = xdr_get_u32(x);
+	fixed = xdr_get_part(x, 6 * sizeof(uint32_t));
+	head->xid = xdr_get_u32(&fixed);
+	type = xdr_get_u32(&fixed);
 	if (type == RPC_REPLY)
 		return RPC_HEAD_REPLY;
 	if (type != RPC_CALL)
 		return RPC_HEAD_NOISE;
-	version = xdr_get_u32(x);
+	version = xdr_get_u32(&fixed);
 	if (version != RPC_VERSION)
 		return RPC_HEAD_VERSION;
-	head->prog = xdr_get_u32(x);
-	head->vers = xdr_get_u32(x);
-	head->proc = xdr_get_u32(x);
+	head->prog = xdr_get_u32(&fixed);
+	head->vers = xdr_get_u32(&fixed);
+	head->proc = xdr_get_u32(&fixed);
 	get_auth(x, &head->cred);
 	if (x->failed)
 		return RPC_HEAD_BADCRED;
@@ -186,14 +188,15 @@ rpc_get_reply(struct xdr_in *x, uint32_t *xid)
 static enum rpc_auth_stat
 get_sys(const struct slice *body, struct rpc_cred *cred)
 {
-	struct xdr_in x;
+	struct xdr_in x, ids;
 	uint32_t i;
 
 	xdr_in_init(&x, body->data, body->len);
 	(void)xdr_get_u32(&x); /* stamp: players send a fixed sequence */
 	(void)xdr_get_opaque(&x, RPC_MACHINE_MAX); /* players send "" */
-	cred->uid = xdr_get_u32(&x);
-	cred->gid = xdr_get_u32(&x);
+	ids = xdr_get_part(&x, 2 * sizeof(uint32_t));
+	cred->uid = xdr_get_u32(&ids);
+	cred->gid = xdr_get_u32(&ids);
 	cred->ngids = xdr_get_count(&x, RPC_GROUPS_MAX, sizeof(uint32_t));
 	for (i = 0; i < cred->ngids; i++)
 		cred->gids[i] = xdr_get_u32(&x);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
@@ -74,8 +75,21 @@ void attempt_keep_reply(struct work *);
 /* Calls hooks.end. Event loop only. */
 void attempt_finish(struct rpc_server *, struct work *);
 /* A call of a batch begins when the one before it has ended. */
-uint64_t attempt_started_at(const struct rpc_server *);
-uint64_t attempt_ended_at(struct rpc_server *);
+static inline uint64_t
+attempt_started_at(const struct rpc_server *s)
+{
+	return s->now_ns != 0 ? s->now_ns : clock_ns();
+}
+
+static inline uint64_t
+attempt_ended_at(struct rpc_server *s)
+{
+	uint64_t now_ns = clock_ns();
+
+	if (s->now_ns != 0)
+		s->now_ns = now_ns;
+	return now_ns;
+}
 
 /*
  * deferred.c. Keeps a copy of the call that was attempted last for the file threads,

@@ -4,45 +4,37 @@
  * linked twice: by hash, and by age within their client. An entry in progress is
  * in no age list, so it cannot be evicted before it is finished.
  *
- * Each entry has a row: what another process needs to know its call again. Rows
- * hold no pointer and no index, and may lie in memory that outlives this process.
- * A row has no time while it is written, and gets one before the call is
- * answered. So a process that is killed leaves no half of a row behind. The rows
- * of a predecessor are read once, at the start, and each is checked: the
- * predecessor may have been compromised. After that the entries say what is
- * where.
+ * Each entry has a row (rpc/reply_rows.h), in memory that may outlive this
+ * process. A row is whole before the call is answered. So a process that is killed
+ * leaves no half of a reply behind. The rows of a predecessor are read once, at the
+ * start, and each is checked: the predecessor may have been compromised. After that
+ * the entries say what is where.
  * Runs in: the process that reads the network, event loop only, but for
  * reply_cache_keep().
  */
 #include <sys/queue.h>
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/rank.h"
-#include "rpc/msg.h"
 #include "rpc/reply_cache.h"
+#include "rpc/reply_rows.h"
 
 #define CHAIN_MAX 32 /* rows of a predecessor with one hash; more are forged */
 
 struct cache_client;
-
-struct reply_row {
-	uint64_t len;
-	struct reply_cache_key key;
-	uint8_t reply[REPLY_CACHE_REPLY_MAX];
-};
 
 struct reply_cache_entry {
 	struct reply_cache_key key;
 	LIST_ENTRY(reply_cache_entry) hash;
 	TAILQ_ENTRY(reply_cache_entry) own; /* by age, of its client */
 	struct cache_client *client;
-	struct reply_row *row;
-	_Atomic uint64_t *time; /* of the row: made_ns, or 0: none is whole */
+	struct reply_cache *cache;
+	uint32_t slot; /* of the index, which has its row */
 	uint64_t made_ns;
 	struct deferred *call; /* while busy */
 	bool busy;
@@ -67,12 +59,10 @@ LIST_HEAD(client_bucket, cache_client);
 struct reply_cache {
 	struct reply_cache_entry *entries;
 	size_t nentries;
-	/*
-	 * The times of all rows, then the rows. So the pages of rows that were
-	 * never written are never touched.
-	 */
-	void *memory;
-	bool owns_memory;
+	struct reply_rows rows; /* one for each entry */
+	struct reply_rows *siblings; /* of other processes */
+	size_t nsiblings;
+	void *own; /* the memory of the rows, or NULL */
 	struct cache_client *clients;
 	struct entry_bucket *buckets;
 	struct client_bucket *client_buckets;
@@ -99,15 +89,13 @@ must_calloc(size_t n, size_t size)
 size_t
 reply_cache_memory(size_t entries)
 {
-	return entries * (sizeof(uint64_t) + sizeof(struct reply_row));
+	return reply_rows_memory(entries);
 }
 
 struct reply_cache *
 reply_cache_new(size_t entries, void *memory, const struct hash_key *secret)
 {
 	struct reply_cache *c;
-	struct reply_row *rows;
-	_Atomic uint64_t *times;
 	size_t i;
 
 	c = must_calloc(1, sizeof(*c));
@@ -118,20 +106,16 @@ reply_cache_new(size_t entries, void *memory, const struct hash_key *secret)
 		c->share = 1;
 	c->nentries = entries;
 	c->entries = must_calloc(entries, sizeof(*c->entries));
-	c->owns_memory = memory == NULL;
-	c->memory = memory != NULL ?
-	    memory :
-	    must_calloc(1, reply_cache_memory(entries));
-	times = c->memory;
-	rows = (struct reply_row *)((uint64_t *)c->memory + entries);
+	if (memory == NULL)
+		memory = c->own = must_calloc(1, reply_cache_memory(entries));
+	reply_rows_at(&c->rows, memory, entries);
 	c->clients = must_calloc(entries, sizeof(*c->clients));
 	c->buckets = must_calloc(c->nbuckets, sizeof(*c->buckets));
 	c->client_buckets =
 	    must_calloc(c->nbuckets, sizeof(*c->client_buckets));
 	rank_init(&c->by_kept);
 	for (i = entries; i-- > 0;) {
-		c->entries[i].row = &rows[i];
-		c->entries[i].time = &times[i];
+		c->entries[i].cache = c;
 		LIST_INSERT_HEAD(&c->unused, &c->entries[i], hash);
 		TAILQ_INIT(&c->clients[i].entries);
 		c->clients[i].kept.owner = &c->clients[i];
@@ -149,8 +133,8 @@ reply_cache_free(struct reply_cache *c)
 {
 	if (c == NULL)
 		return;
-	if (c->owns_memory)
-		free(c->memory);
+	free(c->own);
+	free(c->siblings);
 	free(c->entries);
 	free(c->clients);
 	free(c->buckets);
@@ -197,14 +181,6 @@ reply_cache_key(const struct reply_cache *c, struct reply_cache_key *key,
 	key->sum = hash_bytes(&c->secret, parts, sizeof(parts));
 }
 
-static bool
-same_call(const struct reply_cache_key *a, const struct reply_cache_key *b)
-{
-	return a->sum == b->sum && a->xid == b->xid && a->proc == b->proc &&
-	    a->vers == b->vers && a->prog == b->prog && a->len == b->len &&
-	    addr_equal(&a->from, &b->from);
-}
-
 static struct entry_bucket *
 bucket_of(struct reply_cache *c, const struct reply_cache_key *key)
 {
@@ -232,11 +208,17 @@ client_find(struct reply_cache *c, const struct addr *from, bool make)
 	return cl;
 }
 
+static size_t
+row_of(const struct reply_cache_entry *e)
+{
+	return (size_t)(e - e->cache->entries);
+}
+
 /* Puts an entry on the unused list. It must be in no age list. */
 static void
 entry_release(struct reply_cache *c, struct reply_cache_entry *e)
 {
-	atomic_store_explicit(e->time, 0, memory_order_relaxed);
+	reply_rows_end(&c->rows, row_of(e), e->slot);
 	LIST_REMOVE(e, hash);
 	LIST_INSERT_HEAD(&c->unused, e, hash);
 	if (--e->client->count == 0) {
@@ -292,7 +274,7 @@ entry_begin(struct reply_cache *c, struct reply_cache_entry *e,
 	e->client = client_find(c, &key->from, true);
 	e->client->count++;
 	e->key = *key;
-	e->made_ns = now_ns;
+	e->made_ns = now_ns & ~ROWS_RUNNING;
 	e->call = NULL;
 	e->busy = true;
 	e->too_long = false;
@@ -307,7 +289,7 @@ entry_find(struct reply_cache *c, const struct reply_cache_key *key,
 
 	*chain = 0;
 	LIST_FOREACH (e, bucket_of(c, key), hash) {
-		if (same_call(&e->key, key))
+		if (reply_cache_same(&e->key, key))
 			break;
 		(*chain)++;
 	}
@@ -327,8 +309,7 @@ reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
 		*out = e;
 		return REPLY_CACHE_BUSY;
 	}
-	if (e != NULL &&
-	    now_ns - e->made_ns < REPLY_CACHE_SECONDS * UINT64_C(1000000000)) {
+	if (e != NULL && reply_cache_is_fresh(e->made_ns, now_ns)) {
 		c->stats.hits++;
 		*out = e;
 		return REPLY_CACHE_HIT;
@@ -340,13 +321,16 @@ reply_cache_find(struct reply_cache *c, const struct reply_cache_key *key,
 	if (*out == NULL)
 		return REPLY_CACHE_FULL;
 	entry_begin(c, *out, key, now_ns);
+	reply_rows_begin(&c->rows, row_of(*out), key, (*out)->made_ns,
+	    &(*out)->slot);
 	return REPLY_CACHE_NEW;
 }
 
 struct slice
 reply_cache_reply(const struct reply_cache_entry *e)
 {
-	struct slice s = { .data = e->row->reply, .len = e->len };
+	struct slice s = { .data = e->cache->rows.rows[row_of(e)].reply,
+		.len = e->len };
 
 	return s;
 }
@@ -366,17 +350,14 @@ reply_cache_call(const struct reply_cache_entry *e)
 void
 reply_cache_keep(struct reply_cache_entry *e, const uint8_t *reply, size_t len)
 {
-	struct reply_row *row = e->row;
+	struct reply_row *row = &e->cache->rows.rows[row_of(e)];
 
 	e->too_long = len > sizeof(row->reply);
 	if (e->too_long)
 		return;
-	/* Its time was taken away: that first. */
-	atomic_thread_fence(memory_order_release);
 	row->len = e->len = (uint32_t)len;
-	row->key = e->key;
 	memcpy(row->reply, reply, len);
-	atomic_store_explicit(e->time, e->made_ns, memory_order_release);
+	reply_rows_keep(&e->cache->rows, row_of(e), e->made_ns);
 }
 
 void
@@ -393,19 +374,6 @@ reply_cache_finish(struct reply_cache *c, struct reply_cache_entry *e)
 	rank_set(&c->by_kept, &e->client->kept, e->client->kept.n + 1);
 }
 
-/* Can a worker that keeps the rules have written it? */
-static bool
-row_is_sound(const struct reply_row *row)
-{
-	struct xdr_in in;
-	uint32_t xid;
-
-	if (row->len > sizeof(row->reply))
-		return false;
-	xdr_in_init(&in, row->reply, (size_t)row->len);
-	return rpc_get_reply(&in, &xid) == NULL && xid == row->key.xid;
-}
-
 /*
  * Reads the row of an unused entry. Only the copy is checked and believed.
  * Returns false if it is of no use.
@@ -419,11 +387,11 @@ entry_recall(struct reply_cache *c, struct reply_cache_entry *e,
 	struct reply_row row;
 	unsigned int chain;
 
-	if (e->made_ns == 0 || e->made_ns > now_ns ||
-	    now_ns - e->made_ns >= REPLY_CACHE_SECONDS * UINT64_C(1000000000))
+	if ((e->made_ns & ROWS_RUNNING) != 0 ||
+	    !reply_cache_is_fresh(e->made_ns, now_ns))
 		return false;
-	memcpy(&row, e->row, sizeof(row));
-	if (!row_is_sound(&row))
+	memcpy(&row, &c->rows.rows[row_of(e)], sizeof(row));
+	if (!reply_row_is_sound(&row))
 		return false;
 	old = entry_find(c, &row.key, &chain);
 	cl = client_find(c, &row.key.from, false);
@@ -431,6 +399,7 @@ entry_recall(struct reply_cache *c, struct reply_cache_entry *e,
 	    (cl != NULL && cl->count >= c->share))
 		return false;
 	entry_begin(c, e, &row.key, e->made_ns);
+	e->slot = reply_rows_recall(&c->rows, row_of(e), row.key.sum);
 	e->busy = false;
 	e->len = (uint32_t)row.len;
 	TAILQ_INSERT_HEAD(&e->client->entries, e, own);
@@ -447,6 +416,20 @@ newest_first(const void *a, const void *b)
 	    ((*x)->made_ns > (*y)->made_ns);
 }
 
+/* Clears the slots of a predecessor that have the row of no entry. */
+static void
+forget_slots(struct reply_cache *c)
+{
+	uint32_t i, value;
+
+	for (i = 0; i < c->rows.nslots; i++) {
+		value = c->rows.slots[i];
+		if (value != 0 &&
+		    (value > c->nentries || c->entries[value - 1].slot != i))
+			c->rows.slots[i] = 0;
+	}
+}
+
 size_t
 reply_cache_recall(struct reply_cache *c, uint64_t now_ns)
 {
@@ -456,16 +439,18 @@ reply_cache_recall(struct reply_cache *c, uint64_t now_ns)
 	order = must_calloc(c->nentries, sizeof(*order));
 	for (i = 0; i < c->nentries; i++) {
 		order[i] = &c->entries[i];
-		order[i]->made_ns = *order[i]->time;
+		order[i]->made_ns = c->rows.times[i];
+		order[i]->slot = ROWS_NO_SLOT;
 	}
 	qsort(order, c->nentries, sizeof(*order), newest_first);
 	for (i = 0; i < c->nentries; i++) {
 		if (entry_recall(c, order[i], now_ns))
 			n++;
 		else if (order[i]->made_ns != 0)
-			*order[i]->time = 0;
+			c->rows.times[row_of(order[i])] = 0;
 	}
 	free(order);
+	forget_slots(c);
 	return n;
 }
 
@@ -473,4 +458,47 @@ const struct reply_cache_stats *
 reply_cache_stats(const struct reply_cache *c)
 {
 	return &c->stats;
+}
+
+void
+reply_cache_siblings(struct reply_cache *c, void *const *memory, size_t n)
+{
+	size_t i;
+
+	c->siblings = must_calloc(n, sizeof(*c->siblings));
+	for (i = 0; i < n; i++)
+		reply_rows_at(&c->siblings[i], memory[i], c->nentries);
+	c->nsiblings = n;
+}
+
+enum reply_cache_found
+reply_cache_ask(struct reply_cache *c, struct reply_cache_entry *e,
+    uint64_t now_ns)
+{
+	enum reply_cache_found found = REPLY_CACHE_NEW;
+	struct reply_row row;
+	uint64_t since_ns;
+	size_t i;
+
+	/* Of two that begin the same call at once, one sees the other at least. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (now_ns == 0)
+		now_ns = clock_ns();
+	for (i = 0; i < c->nsiblings && found == REPLY_CACHE_NEW; i++)
+		found = reply_rows_find(&c->siblings[i], &e->key, now_ns, &row,
+		    &since_ns);
+	if (found == REPLY_CACHE_NEW)
+		return found;
+	c->stats.misses--;
+	if (found == REPLY_CACHE_HIT) {
+		c->stats.hits++;
+		reply_cache_keep(e, row.reply, (size_t)row.len);
+		reply_cache_finish(c, e);
+		return found;
+	}
+	c->stats.busy++;
+	reply_cache_finish(c, e);
+	return now_ns - since_ns < REPLY_CACHE_PATIENCE_NS ?
+	    REPLY_CACHE_ELSEWHERE :
+	    REPLY_CACHE_LOST;
 }

@@ -6,8 +6,9 @@
  * used its share evicts its own oldest entry. The reply to a call that was
  * refused before it did anything is not kept.
  *
- * The replies may lie in memory that outlives the process. Its successor then
- * answers repeats of calls that it never saw.
+ * The replies may lie in memory that outlives the process, and that its siblings
+ * read. Then its successor answers repeats of calls that it never saw, and so do
+ * they.
  * Runs in: the process that reads the network, event loop only, but for
  * reply_cache_keep().
  */
@@ -20,7 +21,9 @@
 #define REPLY_CACHE_REPLY_MAX 512 /* longer replies are not kept */
 #define REPLY_CACHE_SUM_MAX   4096 /* argument bytes that are hashed */
 #define REPLY_CACHE_SECONDS   120 /* an entry expires after this time */
-#define REPLY_CACHE_SHARE     4 /* one client may hold 1/4 of all entries */
+#define REPLY_CACHE_PATIENCE_NS                                                \
+	UINT64_C(5000000000) /* a repeat waits for a sibling's call so long */
+#define REPLY_CACHE_SHARE 4 /* one client may hold 1/4 of all entries */
 
 struct deferred; /* a call on a file thread */
 struct reply_cache;
@@ -41,7 +44,9 @@ enum reply_cache_found {
 	REPLY_CACHE_NEW, /* miss: an entry in progress was made */
 	REPLY_CACHE_BUSY, /* in progress: do not run the repeat */
 	REPLY_CACHE_HIT, /* hit: send the cached reply */
-	REPLY_CACHE_FULL /* all entries are in progress: run without caching */
+	REPLY_CACHE_FULL, /* all entries are in progress: run without caching */
+	REPLY_CACHE_ELSEWHERE, /* a sibling runs it: look again soon */
+	REPLY_CACHE_LOST /* a sibling has run it for long: drop the repeat */
 };
 
 struct reply_cache_stats {
@@ -71,6 +76,20 @@ void reply_cache_key(const struct reply_cache *, struct reply_cache_key *,
 enum reply_cache_found reply_cache_find(struct reply_cache *,
     const struct reply_cache_key *, uint64_t now_ns,
     struct reply_cache_entry **);
+/*
+ * Other processes have caches of as many entries with the same secret. Their memory
+ * may be read only. Whatever they write there, it does no more harm than a wrong
+ * reply. The list is copied.
+ */
+void reply_cache_siblings(struct reply_cache *, void *const *memory, size_t n);
+/*
+ * Looks an entry of NEW up in the caches of the siblings. NEW: none has it. Else
+ * the entry is finished. HIT: it has their reply. now_ns 0: the clock is read
+ * when the siblings can see the entry. A time before that would not do: the entry of
+ * one that began meanwhile would seem to be of the future.
+ */
+enum reply_cache_found reply_cache_ask(struct reply_cache *,
+    struct reply_cache_entry *, uint64_t now_ns);
 struct slice reply_cache_reply(const struct reply_cache_entry *);
 /*
  * Keeps the reply of an entry of NEW, from any thread. A repeat gets it after

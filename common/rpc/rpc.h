@@ -65,11 +65,17 @@ struct rpc_cred {
 	uint32_t gids[RPC_GROUPS_MAX];
 };
 
+/* The bytes of a credential that mean something: the groups that there are. */
+#define RPC_CRED_USED(cred)                                                    \
+	(offsetof(struct rpc_cred, gids) + (cred)->ngids * sizeof(uint32_t))
+
 /* The sender of a call, as the transport knows it. */
 struct rpc_peer {
 	struct addr from;
 	struct addr to; /* local address and port of the call */
 	uint64_t id; /* number of the connection; 0 for datagrams */
+	uint64_t since_ns; /* clock_ns(): of the connection here; or 0 */
+	bool moved; /* another process had this connection before */
 	uint32_t max_reply; /* largest reply */
 	uint32_t uid; /* RPC_UNIX: SO_PEERCRED of the peer */
 	struct peer_identity *identity; /* what TLS proved; NULL: plain */
@@ -142,6 +148,12 @@ struct rpc_call {
 	unsigned int nerrands;
 	bool in_order; /* one errand after the other */
 	/*
+	 * Is the call one of a batch, that ends with hooks.batch? Then an operation may
+	 * leave something for that, and says so: the reply is made afterwards.
+	 */
+	bool in_batch;
+	bool late;
+	/*
 	 * An operation that refuses the call sets the status here. RPC_SUCCESS,
 	 * the initial value, means that there is a result.
 	 */
@@ -180,7 +192,7 @@ struct rpc_hooks {
 	 * Fills the zeroed context. Returns AUTH_OK or the reason of a denial.
 	 * Runs on the thread of the attempt (call->thread), so twice for a
 	 * deferred call. And once more, with the context as it is, on the thread
-	 * that ends a call whose errands have ended. May be NULL.
+	 * that ends a call which was late or left errands. May be NULL.
 	 */
 	enum rpc_auth_stat (*begin)(void *arg, struct call_ctx *,
 	    struct rpc_call *);
@@ -198,12 +210,18 @@ struct rpc_hooks {
 	bool (*parked)(void *arg, const struct call_ctx *,
 	    const struct rpc_call *, struct rpc_job *);
 	/*
-	 * The errands of the call have ended: adds what came of them to the
-	 * result, and lets their objects go. NULL: no operation leaves any.
+	 * The batch of a late call has run, on this thread: does what its late calls
+	 * have left. NULL: no operation is late.
+	 */
+	void (*batch)(void *arg, unsigned int thread);
+	/*
+	 * The errands of the call have ended, and its batch if it is late: adds what
+	 * came of them to the result, and lets their objects go. NULL: no operation
+	 * leaves any.
 	 */
 	void (*settle)(struct call_ctx *, struct call_res *);
 	/*
-	 * Called after run, or after settle if there are errands, unless the call
+	 * Called after run, or after settle where that is called, unless the call
 	 * was deferred or denied. May change the result. May be NULL.
 	 */
 	void (*ran)(struct call_ctx *, struct call_res *);

@@ -47,6 +47,8 @@ void
 rpc_server_set_pool(struct rpc_server *s, struct rpc_pool *pool)
 {
 	s->pool = pool;
+	if (pool != NULL)
+		rpc_pool_at_batch_end(pool, s->hooks.batch, s->hooks.arg);
 }
 
 void
@@ -143,6 +145,17 @@ copy_reply(struct work *w, struct slice reply, size_t *outlen)
 	return RPC_ANSWERED;
 }
 
+/* May another process have had calls of this client that are repeated now? */
+static bool
+is_new_here(const struct work *w)
+{
+	const uint64_t ns = REPLY_CACHE_SECONDS * UINT64_C(1000000000);
+	uint64_t since_ns = w->call.peer->since_ns;
+
+	return w->call.peer->moved ||
+	    (since_ns != 0 && w->call.started_ns - since_ns < ns);
+}
+
 /*
  * Is the call in the reply cache? If so, *verdict says what to do: send the
  * cached reply, or wait for that of the first call, which is in progress.
@@ -159,11 +172,16 @@ is_repeated(struct rpc_server *s, struct work *w,
 		return false;
 	reply_cache_key(s->cache, &key, &w->call, w->in.pos, w->in.left);
 	state = reply_cache_find(s->cache, &key, w->call.started_ns, &w->entry);
-	if (state != REPLY_CACHE_BUSY && state != REPLY_CACHE_HIT)
+	if (state == REPLY_CACHE_NEW && is_new_here(w))
+		state = reply_cache_ask(s->cache, w->entry, 0);
+	if (state == REPLY_CACHE_NEW || state == REPLY_CACHE_FULL)
 		return false;
-	*verdict = state == REPLY_CACHE_BUSY ?
-	    deferred_repeat(reply_cache_call(w->entry), origin) :
-	    copy_reply(w, reply_cache_reply(w->entry), outlen);
+	if (state == REPLY_CACHE_HIT)
+		*verdict = copy_reply(w, reply_cache_reply(w->entry), outlen);
+	else if (state == REPLY_CACHE_BUSY)
+		*verdict = deferred_repeat(reply_cache_call(w->entry), origin);
+	else
+		*verdict = state == REPLY_CACHE_LOST ? RPC_DROP : RPC_BUSY;
 	w->entry = NULL;
 	return true;
 }
@@ -191,7 +209,7 @@ serve_call(struct rpc_server *s, const struct rpc_origin *origin,
 	w->call.peer = &origin->peer;
 	w->call.started_ns = attempt_started_at(s);
 	w->call.may_block = s->pool == NULL;
-	w->call.deferred = w->call.parked = false;
+	w->call.deferred = w->call.parked = w->call.in_batch = false;
 	w->call.turn = 0;
 	w->call.queue = 0;
 	w->call.reply_size = 0;

@@ -44,6 +44,20 @@ xdr_take(struct xdr_in *x, size_t len)
 	return at;
 }
 
+/*
+ * Takes len bytes. Returns a cursor over them, which has failed if there are fewer.
+ * If len is a constant, gets that fit compile to loads without a check.
+ */
+static inline struct xdr_in
+xdr_get_part(struct xdr_in *x, size_t len)
+{
+	const uint8_t *at = xdr_take(x, len);
+
+	return (struct xdr_in){
+		.pos = at, .left = at == NULL ? 0 : len, .failed = at == NULL
+	};
+}
+
 static inline uint32_t
 xdr_get_u32(struct xdr_in *x)
 {

@@ -250,7 +250,8 @@ rpc_conn_update(struct rpc_conn *c)
 	if (c == c->tcp->streams->late)
 		conn_flush(c);
 	if (c->dead || (c->eof && rpc_conn_is_idle(c)) ||
-	    (c->tls.stage == RPC_ASKED && !rpc_starttls_step(c))) {
+	    (c->tls.stage == RPC_ASKED && !rpc_starttls_step(c)) ||
+	    (c->tcp->streams->giving.left > 0 && rpc_give(c))) {
 		rpc_conn_close(c);
 		return;
 	}
@@ -484,16 +485,17 @@ rpc_conn_relieve(struct rpc_streams *s)
 }
 
 /*
- * The process that makes TLS may hold copies of this descriptor and change its
- * flags. So each call says that it must not wait.
+ * Other processes may hold copies of this descriptor, and have made it one that
+ * waits: that which makes TLS, and the one that had the connection before. So each
+ * call says that it must not wait.
  */
 static ssize_t
-read_secure(struct rpc_conn *c, struct iovec *iov, int count)
+read_some(struct rpc_conn *c, struct iovec *iov, int count)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = (size_t)count };
 	ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT);
 
-	if (n > 0)
+	if (n > 0 && c->tls.stage == RPC_SECURE)
 		c->tcp->streams->tls_bytes.in += (size_t)n;
 	return n;
 }
@@ -516,8 +518,7 @@ read_and_serve(struct rpc_conn *c)
 	/* Input that must wait must not use much memory. */
 	iov[count++] =
 	    (struct iovec){ s->in, may_begin(c) ? RPC_CONN_READ : CONN_SHORT };
-	n = c->tls.stage == RPC_SECURE ? read_secure(c, iov, count) :
-					 readv(c->fd, iov, count);
+	n = read_some(c, iov, count);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == -1)

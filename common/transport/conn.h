@@ -16,6 +16,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
+#include "transport/give.h"
 #include "transport/host.h"
 #include "transport/record.h"
 #include "transport/starttls.h"
@@ -53,6 +54,7 @@ struct rpc_conn {
 	bool reading, writing; /* events that are set */
 	bool skipped; /* it has input, but its host had no time left */
 	bool busy; /* no file thread or memory was free */
+	struct rpc_chosen chosen;
 };
 
 /* A listening socket and its connections. */
@@ -112,6 +114,7 @@ struct rpc_streams {
 	uint64_t last_id;
 	struct rpc_tls_hooks tls;
 	struct rpc_tls_bytes tls_bytes;
+	struct rpc_giving giving;
 };
 
 /* transport/conn.c. Serves the connections that wait, each once at most. */

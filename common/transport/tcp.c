@@ -114,8 +114,8 @@ admit(struct rpc_tcp *t, const struct rpc_peer *peer)
 }
 
 static void
-get_peer(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
-    socklen_t len, struct rpc_peer *peer)
+get_peer(struct rpc_tcp *t, int fd, const struct addr *from,
+    struct rpc_peer *peer)
 {
 	struct sockaddr_storage to;
 	socklen_t tolen = sizeof(to), credlen;
@@ -136,8 +136,8 @@ get_peer(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 		return;
 	}
 	peer->kind = RPC_TCP;
-	(void)addr_from_sockaddr(&peer->from, (const struct sockaddr *)from,
-	    len);
+	peer->from = *from;
+	peer->since_ns = clock_ns();
 	if (getsockname(fd, (struct sockaddr *)&to, &tolen) == 0)
 		(void)addr_from_sockaddr(&peer->to, (struct sockaddr *)&to,
 		    tolen);
@@ -151,14 +151,14 @@ get_peer(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 }
 
 static void
-take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
-    socklen_t len)
+take_in(struct rpc_tcp *t, int fd, const struct addr *from, bool moved)
 {
 	static const struct timeval second = { 1, 0 };
 	struct rpc_streams *s = t->streams;
 	struct rpc_peer peer;
 
-	get_peer(t, fd, from, len, &peer);
+	get_peer(t, fd, from, &peer);
+	peer.moved = moved;
 	if (!admit(t, &peer)) {
 		close(fd);
 		return;
@@ -172,6 +172,12 @@ take_in(struct rpc_tcp *t, int fd, const struct sockaddr_storage *from,
 	if (t->limits.idle_seconds != 0 && !t->local &&
 	    !event_pending(s->tick, EV_TIMEOUT, NULL))
 		(void)event_add(s->tick, &second);
+}
+
+void
+rpc_tcp_take(struct rpc_tcp *t, int fd, const struct addr *from)
+{
+	take_in(t, fd, from, true);
 }
 
 /*
@@ -212,18 +218,22 @@ static void
 on_acceptable(evutil_socket_t fd, short what UNUSED, void *arg)
 {
 	struct rpc_tcp *t = arg;
-	struct sockaddr_storage from;
+	struct sockaddr_storage ss;
+	struct addr from;
 	socklen_t len;
 	unsigned int i;
 	int s;
 
 	for (i = 0; i < TCP_ACCEPTS; i++) {
-		len = sizeof(from);
-		s = accept4(fd, (struct sockaddr *)&from, &len,
+		len = sizeof(ss);
+		s = accept4(fd, (struct sockaddr *)&ss, &len,
 		    SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (s != -1)
-			take_in(t, s, &from, len);
-		else if (errno == EMFILE || errno == ENFILE ||
+		if (s != -1) {
+			memset(&from, 0, sizeof(from));
+			(void)addr_from_sockaddr(&from, (struct sockaddr *)&ss,
+			    len);
+			take_in(t, s, &from, false);
+		} else if (errno == EMFILE || errno == ENFILE ||
 		    errno == ENOBUFS || errno == ENOMEM) {
 			out_of_descriptors(t, errno);
 			return;
@@ -337,6 +347,19 @@ rpc_streams_peer(struct rpc_streams *s, uint64_t id)
 	const struct rpc_conn *c = rpc_conn_find(s, id);
 
 	return c == NULL ? NULL : &c->origin.peer;
+}
+
+uint32_t
+rpc_streams_processor(struct rpc_streams *s, uint64_t id)
+{
+	const struct rpc_conn *c = rpc_conn_find(s, id);
+	int cpu = -1;
+	socklen_t len = sizeof(cpu);
+
+	if (c == NULL ||
+	    getsockopt(c->fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len) == -1)
+		return UINT32_MAX;
+	return (uint32_t)cpu;
 }
 
 bool

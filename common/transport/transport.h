@@ -110,6 +110,8 @@ void rpc_streams_secured(struct rpc_streams *, uint64_t id, int fd,
     struct peer_identity *);
 /* Returns the peer of a connection; NULL if it has ended. */
 const struct rpc_peer *rpc_streams_peer(struct rpc_streams *, uint64_t id);
+/* On which processor do its packets arrive? UINT32_MAX: unknown. */
+uint32_t rpc_streams_processor(struct rpc_streams *, uint64_t id);
 /* Closes a connection that uses TLS or waits for it. False if there is none. */
 bool rpc_streams_end_tls(struct rpc_streams *, uint64_t id);
 /* Closes all of them, since what makes TLS has failed. */
@@ -121,16 +123,14 @@ const struct rpc_tls_bytes *rpc_streams_tls_bytes(const struct rpc_streams *);
 
 /*
  * Takes over a listening stream socket: v4, v6, or unix (then peer.uid is set).
- * If closed is not NULL, it is called with the peer.id of each connection that
- * ends.
+ * closed, if not NULL, is called with the peer.id of each connection that ends.
  */
 struct rpc_tcp *rpc_tcp_new(struct rpc_streams *, struct rpc_server *, int fd,
     const struct rpc_limits *, void (*closed)(void *arg, uint64_t id),
     void *arg);
 /*
  * If no descriptor is left for a connection, make_room is called before another
- * connection is closed. It returns true if descriptors are or soon will be
- * free.
+ * connection is closed. It returns true if some are free now, or soon.
  */
 void rpc_tcp_on_shortage(struct rpc_tcp *, bool (*make_room)(void *arg),
     void *arg);

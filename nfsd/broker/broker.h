@@ -97,7 +97,9 @@ bool broker_client_wait(struct broker_client *, unsigned int ms);
 void broker_client_caller(struct broker_open *, const struct cred *);
 int broker_client_open(struct broker_client *, const struct broker_open *,
     bool *both);
-/* 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings. */
+/*
+ * 0 with n answers (one when n is 0) filled, or -1: EPIPE. names: n strings, or NULL.
+ */
 int broker_client_seal(struct broker_client *, const struct broker_seal *,
     const char *const *names, int *fds, struct broker_sealed *answer);
 

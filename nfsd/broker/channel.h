@@ -106,7 +106,10 @@ int broker_check_inside(const struct broker_source *);
 /* Puts the inner exports that share the outer one's filesystem first. */
 void broker_sort_inner(struct served_exports *);
 
-/* gfid.c. Opens a file by the gfid in its handle; flags of open(2). */
+/*
+ * gfid.c. Opens a file by the gfid in its handle; flags of open(2). ESTALE if it
+ * does not lie in its export.
+ */
 int broker_open_gfid(const struct broker_source *, int flags);
 /* The gfid of what is open at fd and called name in a directory; 0 or -1. */
 int broker_gfid_of(const struct served_export *, const struct gfid *dir, int fd,

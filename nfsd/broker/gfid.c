@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * GlusterFS: from a gfid to a descriptor and back, in constant time. A file is
- * opened by the name ".gfid/UUID" below the root. A directory that is opened so
- * cannot be used. Its path is asked for, which is data like any other: it is
- * opened beneath the root, through no link and no mount, and the gfid of what is
- * found there is compared.
+ * GlusterFS: from a gfid to a descriptor and back, whatever the volume holds. A
+ * file is opened by the name ".gfid/UUID" below the root. A directory that is
+ * opened so cannot be used. Its path is asked for, which is data like any other:
+ * it is opened beneath the root, through no link and no mount, and the inode
+ * number of what is found there is compared, which is half of the gfid.
+ *
+ * The mounts of several heads remember nothing, so each name of a path and each
+ * look at a file is a question to the bricks. What never changes is not asked for.
  * Runs in: nfsd broker; in process for tests and fuzzers.
  */
 #include <sys/stat.h>
@@ -45,6 +48,14 @@ full_path(const struct served_export *e, const char *below, char out[PATH_MAX])
 		return 0;
 	errno = ENAMETOOLONG;
 	return -1;
+}
+
+/* The type and the inode number, which the kernel knows of what is open. */
+static int
+look(int fd, struct statx *sx)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	    STATX_TYPE | STATX_INO, sx);
 }
 
 static int
@@ -99,7 +110,7 @@ open_directory(const struct served_export *e, const char *name,
     const struct gfid *want, int flags)
 {
 	char path[PATH_MAX + 1];
-	struct gfid got;
+	struct statx sx;
 	int fd;
 
 	if (read_path(e, name, path) == -1)
@@ -112,8 +123,8 @@ open_directory(const struct served_export *e, const char *name,
 			errno = ESTALE; /* it lies in an export inside */
 		return -1;
 	}
-	if (gfid_read_path(fd, &got) == 0) {
-		if (memcmp(&got, want, sizeof(got)) == 0)
+	if (look(fd, &sx) == 0) {
+		if (S_ISDIR(sx.stx_mode) && sx.stx_ino == gfid_ino(want))
 			return fd;
 		errno = EAGAIN;
 	}
@@ -127,10 +138,10 @@ broker_open_gfid(const struct broker_source *s, int flags)
 	const struct served_export *e = s->export;
 	struct gfid gfid;
 	char name[SHORT];
-	struct stat st;
+	struct statx sx;
 	int fd;
 
-	if (s->fd != -1 && fstat(s->fd, &st) == 0 && S_ISDIR(st.st_mode))
+	if (s->fd != -1 && look(s->fd, &sx) == 0 && S_ISDIR(sx.stx_mode))
 		return open_beneath(s->fd, ".", flags);
 	if (!fh_fs_gfid(&s->plain, &gfid)) {
 		errno = ESTALE;
@@ -140,16 +151,17 @@ broker_open_gfid(const struct broker_source *s, int flags)
 		return open_beneath(e->root, ".", flags);
 	name_gfid(&gfid, name);
 	fd = open_beneath(e->root, name, flags);
-	if (fd == -1 || fstat(fd, &st) == -1) {
+	if (fd == -1 || look(fd, &sx) == -1) {
 		if (errno == ENOENT)
 			errno = ESTALE;
 		close_keep_errno(fd);
 		return -1;
 	}
-	if (!S_ISDIR(st.st_mode) && st.st_ino == gfid_ino(&gfid))
+	if (!S_ISDIR(sx.stx_mode) && !s->no_file &&
+	    sx.stx_ino == gfid_ino(&gfid))
 		return fd;
 	close(fd);
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(sx.stx_mode))
 		return open_directory(e, name, &gfid, flags);
 	errno = ESTALE;
 	return -1;
@@ -190,16 +202,16 @@ broker_gfid_of(const struct served_export *e, const struct gfid *dir, int fd,
 {
 	const struct fh_fs kernel = { FH_BY_HANDLE, e->fs.magic };
 	struct fh_plain plain;
-	struct stat st;
+	struct statx sx;
 	int again, result;
 
 	/* The kernel's handle is good while the descriptor is open. */
-	if (fstat(fd, &st) == -1 ||
+	if (look(fd, &sx) == -1 ||
 	    fh_fs_plain(&kernel, fd, e->id, false, e->mount_id, &plain) == -1)
 		return -1;
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) &&
-	    !S_ISFIFO(st.st_mode))
-		return gfid_by_name(e, dir, name, st.st_ino, gfid);
+	if (!S_ISDIR(sx.stx_mode) && !S_ISREG(sx.stx_mode) &&
+	    !S_ISFIFO(sx.stx_mode))
+		return gfid_by_name(e, dir, name, sx.stx_ino, gfid);
 	again = broker_open_kernel(&plain, e->root,
 	    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (again == -1)

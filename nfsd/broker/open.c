@@ -166,7 +166,9 @@ open_source(const struct broker_channel *c, struct broker_source *s)
 {
 	if (s->plain.kind == FH_KERNEL) {
 		s->fd = open_kernel(s, O_PATH);
-		return s->fd == -1 ? -1 : broker_check_inside(s);
+		if (s->fd == -1 || s->export->fs.naming == FH_BY_GFID)
+			return s->fd == -1 ? -1 : 0;
+		return broker_check_inside(s);
 	}
 	if (find_source(c, s) == -1)
 		return -1;

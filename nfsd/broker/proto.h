@@ -70,8 +70,9 @@ struct broker_opened {
 /*
  * With n descriptors (O_PATH is enough), which must lie in the export. Behind
  * it n names, each with its NUL, as the files are called in dir: the broker
- * may need them to find the files again. n 0: the export's root is meant, dir
- * is not looked at, and the answer holds one.
+ * may need them to find the files again. Where handles are the kernel's they may
+ * be missing (names_len 0). n 0: the root is meant, dir is not looked at, and the
+ * answer holds one.
  */
 struct broker_seal {
 	uint32_t export_id;

@@ -18,7 +18,7 @@ broker_is_name(const char *name)
 	    strchr(name, '/') == NULL && strcmp(name, ".") != 0;
 }
 
-/* Names the file directly. A file's tag covers the exports inside. */
+/* Names the file directly; name may be NULL. A file's tag covers the exports inside. */
 static int
 name_directly(const struct broker_source *dir, int fd, const char *name,
     struct fh_plain *plain, const char **text)
@@ -34,9 +34,11 @@ name_directly(const struct broker_source *dir, int fd, const char *name,
 	} else if (fh_fs_plain(&e->fs, fd, e->id, false, e->mount_id, plain) ==
 	    -1)
 		return -1;
+	if (e->file_text == NULL)
+		return 0;
 	if (fstat(fd, &st) == -1)
 		return -1;
-	if (e->file_text != NULL && !S_ISDIR(st.st_mode))
+	if (!S_ISDIR(st.st_mode))
 		*text = e->file_text;
 	return 0;
 }
@@ -76,6 +78,11 @@ seal_one(struct broker *b, const struct broker_source *dir,
 	const char *text = e->path;
 	struct fh_plain plain;
 
+	/* The worker may have the exports from before a reload. */
+	if (name == NULL && (e->fs.naming != FH_BY_HANDLE || q->utf16 != 0)) {
+		errno = EAGAIN;
+		return -1;
+	}
 	if (direct && q->utf16 == 0) {
 		if (name_directly(dir, fd, name, &plain, &text) == -1)
 			return -1;
@@ -123,7 +130,8 @@ broker_seal_files(struct broker_channel *c, const struct broker_seal *q,
 {
 	struct broker_source dir = { .fd = -1 };
 	size_t i, left = q->names_len;
-	const char *name;
+	bool named = q->names_len > 0;
+	const char *name = NULL;
 	int error = 0;
 
 	if (broker_check_handle(c, &q->dir, &dir) == -1)
@@ -132,8 +140,7 @@ broker_seal_files(struct broker_channel *c, const struct broker_seal *q,
 		return false;
 	memset(a->list, 0, q->n * sizeof(a->list[0]));
 	for (i = 0; i < q->n; i++) {
-		name = next_name(&names, &left);
-		if (name == NULL)
+		if (named && (name = next_name(&names, &left)) == NULL)
 			return false;
 		a->list[i].error = error;
 		if (error == 0 &&

@@ -325,9 +325,9 @@ set_fd(struct cache *c, struct cache_entry *e, int fd, enum cache_slot slot,
 		closing->fds[closing->n++] = fd;
 		return;
 	}
-	e->fds[slot] = fd;
 	if (slot == CACHE_SLOT_WRITE)
 		e->write_reads = write_reads;
+	e->fds[slot] = fd; /* last: cache_fd() takes no lock */
 	c->files++;
 }
 
@@ -338,19 +338,25 @@ cache_make(struct cache *c, const struct fh *fh, const struct stat *st, int fd,
 {
 	uint32_t i = take_free(c, closing), *link;
 	struct cache_entry *e;
+	size_t slot;
 
 	if (i == NONE)
 		return NULL;
 	e = entry(c, i);
-	memset(e, 0, sizeof(*e));
+	/* Not memset(3): cache_release() may look at it still. */
+	e->state = CACHE_LIVE;
+	e->refs = 0;
 	e->fh = *fh;
 	e->dev = st->st_dev;
 	e->ino = st->st_ino;
 	e->type = (uint16_t)(st->st_mode & S_IFMT);
 	e->fd = fd;
 	e->index = i;
-	e->state = CACHE_LIVE;
-	memset(e->fds, -1, sizeof(e->fds));
+	for (slot = 0; slot < CACHE_SLOTS; slot++)
+		e->fds[slot] = -1;
+	e->write_reads = false;
+	e->inside_at = 0;
+	memset(e->grants, 0, sizeof(e->grants));
 	cache_dir_init(&e->dir);
 	link = chain_fh(c, fh);
 	e->next_fh = *link;
@@ -409,16 +415,14 @@ cache_add_fd(struct cache *c, struct cache_entry *e, int fd,
 }
 
 int
-cache_fd(struct cache *c, const struct cache_entry *e, enum cache_slot slot)
+cache_fd(const struct cache_entry *e, enum cache_slot slot)
 {
-	int fd;
+	int fd = e->fds[slot];
 
-	pthread_mutex_lock(&c->lock);
-	fd = e->fds[slot];
-	if (fd == -1 && slot == CACHE_SLOT_READ && e->write_reads)
-		fd = e->fds[CACHE_SLOT_WRITE];
-	pthread_mutex_unlock(&c->lock);
-	return fd;
+	if (fd != -1 || slot != CACHE_SLOT_READ)
+		return fd;
+	fd = e->fds[CACHE_SLOT_WRITE];
+	return fd != -1 && e->write_reads ? fd : -1;
 }
 
 /* Closes the streams from before a change of the directory. */
@@ -477,35 +481,46 @@ cache_hold(struct cache *c, struct cache_entry *e)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The last call has released an entry that was dropped meanwhile. */
 static void
-release(struct cache *c, struct cache_entry *e, struct closing *closing)
-{
-	if (--e->refs == 0 && e->state == CACHE_DROPPED)
-		recycle(c, e, closing);
-}
-
-void
-cache_release(struct cache *c, struct cache_entry *e)
+bury(struct cache *c, struct cache_entry *e)
 {
 	struct closing closing;
 
 	begin_closing(&closing);
 	pthread_mutex_lock(&c->lock);
-	release(c, e, &closing);
+	/* The thread that dropped it may have seen the release before. */
+	if (e->state == CACHE_DROPPED && e->refs == 0)
+		recycle(c, e, &closing);
 	pthread_mutex_unlock(&c->lock);
 	close_all(c, &closing);
+}
+
+/*
+ * Takes no lock. drop() first sets the state and then looks at refs; this is the
+ * other way round. So one of the two sees both, and the entry is recycled. An
+ * entry is never freed, so it can be looked at when it belongs to another file.
+ */
+void
+cache_release(struct cache *c, struct cache_entry *e)
+{
+	if (atomic_fetch_sub(&e->refs, 1) == 1 &&
+	    atomic_load(&e->state) == CACHE_DROPPED)
+		bury(c, e);
 }
 
 void
 cache_release_files(struct cache *c, const struct cache_held *list, size_t n)
 {
 	struct closing closing = { .n = 0 };
+	struct cache_entry *e;
 	size_t i;
 
 	pthread_mutex_lock(&c->lock);
 	for (i = 0; i < n; i++) {
-		if (list[i].entry != NULL)
-			release(c, list[i].entry, &closing);
+		e = list[i].entry;
+		if (e != NULL && --e->refs == 0 && e->state == CACHE_DROPPED)
+			recycle(c, e, &closing);
 		if (closing.n + ENTRY_FDS > nitems(closing.fds)) {
 			pthread_mutex_unlock(&c->lock);
 			close_all(c, &closing);

@@ -15,7 +15,8 @@
  * from being reused, so (device, inode) identifies the file.
  *
  * One lock for the event loop and the file threads, never held over a system
- * call on a file. A hit allocates nothing.
+ * call on a file. Giving an entry back and asking for its descriptors take none. A
+ * hit allocates nothing.
  * Runs in: nfsd worker.
  */
 #ifndef CACHE_H
@@ -73,9 +74,9 @@ void cache_add_fd(struct cache *, struct cache_entry *, int fd, enum cache_slot,
     bool write_reads);
 /*
  * A descriptor for reading or writing, or -1; stays open while the entry is
- * held. For everything else there is entry->fd, without a lock.
+ * held. For everything else there is entry->fd.
  */
-int cache_fd(struct cache *, const struct cache_entry *, enum cache_slot);
+int cache_fd(const struct cache_entry *, enum cache_slot);
 /*
  * Lends a stream of a directory that has this ctime, and says where it stands
  * (cache_dir.h). -1: a new one has to be opened. Either way cache_return() ends

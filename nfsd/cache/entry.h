@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -39,19 +40,25 @@ struct grant {
 struct cache_entry {
 	/* These do not change while the entry is held. */
 	_Alignas(128) struct fh fh; /* sealed, normalized */
-	dev_t dev;
-	ino_t ino;
 	int fd; /* for what O_PATH is enough for; also one of fds */
 	uint16_t type; /* S_IFMT */
-	/* The cache's own, under its lock. */
-	uint8_t state; /* enum cache_state */
+	/*
+	 * The cache's own. All but refs and state change under its lock alone;
+	 * for these two see cache_release().
+	 */
 	bool recent; /* used since the hand passed */
-	uint32_t index; /* of this entry */
-	uint32_t next_fh, next_file;
+	_Atomic uint8_t state; /* enum cache_state */
+	_Atomic uint32_t refs; /* grows only under the lock */
+	uint32_t next_fh;
 	uint32_t generation; /* of the exports its tag was checked under */
-	uint32_t refs;
 	uint32_t used_at; /* number of the sweep before the last use */
-	int fds[CACHE_SLOTS]; /* -1: none */
+	uint32_t index; /* of this entry */
+	/* What a hit does not look at, in the second line. */
+	uint32_t next_file;
+	dev_t dev; /* do not change while the entry is held */
+	ino_t ino;
+	/* -1: none. One that is set stays while the entry is held. */
+	_Atomic int fds[CACHE_SLOTS];
 	bool slow; /* its filesystem may hang, even at close(2) */
 	bool write_reads; /* the write descriptor can be read */
 	/* door/inside.c: when a directory last lay in its export; 0: unknown. */

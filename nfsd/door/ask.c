@@ -138,6 +138,17 @@ door_ask_seal(struct call_ctx *ctx, const struct broker_seal *q,
 }
 
 int
+door_ask_seal_all(struct door_thread *t, const struct broker_seal *q, int *fds,
+    struct broker_sealed *answer)
+{
+	int result = broker_client_seal(t->broker, q, NULL, fds, answer);
+
+	if (result == -1 && has_new_broker_soon(t))
+		result = broker_client_seal(t->broker, q, NULL, fds, answer);
+	return result;
+}
+
+int
 door_ask_sync(const struct door_thread *t, const struct fh *fh)
 {
 	struct broker_sync q = { .fh = *fh };
@@ -176,7 +187,7 @@ door_ask_data(struct call_ctx *ctx, const struct door_obj *obj,
 		return -1;
 	}
 	cache_add_fd(cache, obj->entry, fd, slot, readable);
-	return cache_fd(cache, obj->entry, slot);
+	return cache_fd(obj->entry, slot);
 }
 
 enum nfsstat

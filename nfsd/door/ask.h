@@ -15,6 +15,12 @@ int door_ask_open(struct call_ctx *, const struct fh *, enum broker_want,
 /* 0 with handles and errors in the answer, or -1 with errno. */
 int door_ask_seal(struct call_ctx *, const struct broker_seal *,
     const char *const *names, int *fds, struct broker_sealed *);
+/*
+ * The same without names: see batch.h. fds: as many as the question says. May wait
+ * for a new broker. The thread may hold no exports by now.
+ */
+int door_ask_seal_all(struct door_thread *, const struct broker_seal *,
+    int *fds, struct broker_sealed *);
 /* The broker syncs the file of a handle. 0, or -1 with errno. */
 int door_ask_sync(const struct door_thread *, const struct fh *);
 /* The broker opens the data of a file; the cache keeps the descriptor. */
@@ -24,7 +30,7 @@ static inline int
 door_data_fd(struct call_ctx *ctx, const struct door_obj *obj,
     enum cache_slot slot)
 {
-	int fd = cache_fd(ctx->thread->door->cache, obj->entry, slot);
+	int fd = cache_fd(obj->entry, slot);
 
 	return fd != -1 ? fd : door_ask_data(ctx, obj, slot);
 }

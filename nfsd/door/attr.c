@@ -16,7 +16,7 @@
 enum nfsstat
 door_stat(struct door_obj *obj, struct stat *st)
 {
-	return fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
+	return door_fstat(obj->fd, st) == -1 ? nfs_status(errno) : NFS_OK;
 }
 
 void

@@ -122,25 +122,24 @@ gone(const struct fh *fh, int error)
 	return fh_is_kernel(fh) ? NFSERR_STALE : NFSERR_JUKEBOX;
 }
 
-/* A handle that is not in the cache: the broker opens it. */
+/* A handle that is not in the cache: the broker opens it. Fills the attributes. */
 static enum nfsstat
 enter(struct call_ctx *ctx, const struct fh *fh, struct door_obj *obj)
 {
 	struct door_thread *t = ctx->thread;
 	bool readable = false;
-	struct stat st;
 	int fd;
 
 	fd = door_ask_open(ctx, fh, BROKER_PATH, &readable);
 	if (fd == -1)
 		return door_status(ctx, errno);
-	if (fstat(fd, &st) == -1) {
+	if (door_fstat(fd, &obj->st) == -1) {
 		close_keep_errno(fd);
 		return gone(fh, errno);
 	}
-	obj->entry =
-	    cache_add(t->door->cache, fh, t->judge.held.generation, &st, fd,
-		CACHE_SLOT_PATH, obj->export->local_metadata ? 0 : CACHE_SLOW);
+	obj->entry = cache_add(t->door->cache, fh, t->judge.held.generation,
+	    &obj->st, fd, CACHE_SLOT_PATH,
+	    obj->export->local_metadata ? 0 : CACHE_SLOW);
 	if (obj->entry == NULL)
 		return NFSERR_JUKEBOX;
 	door_is_inside(ctx, obj->entry);
@@ -166,13 +165,13 @@ check_type(mode_t type, unsigned int want)
  * looked at here, for each call, since every write changes the ctime.
  */
 static enum nfsstat
-look(struct cache *cache, unsigned int want, struct door_obj *obj)
+look(struct cache *cache, unsigned int want, bool entered, struct door_obj *obj)
 {
 	bool fixed = false;
 	int result;
 
 	if ((want & DOOR_WRITE) == 0)
-		result = fstat(obj->fd, &obj->st);
+		result = entered ? 0 : door_fstat(obj->fd, &obj->st);
 	else
 		result = door_stat_to_write(obj->fd, &obj->st, &fixed);
 	/* An engine has removed the file, or moved it: the broker will tell. */
@@ -191,15 +190,16 @@ look_at(struct call_ctx *ctx, const struct fh *fh, unsigned int want,
     struct door_obj *obj)
 {
 	struct cache *cache = ctx->thread->door->cache;
+	bool entered = obj->entry == NULL;
 	enum nfsstat status;
 
-	if (obj->entry == NULL && (status = enter(ctx, fh, obj)) != NFS_OK)
+	if (entered && (status = enter(ctx, fh, obj)) != NFS_OK)
 		return status;
 	status = check_type(obj->entry->type, want);
 	if (status != NFS_OK)
 		return status;
 	obj->fd = obj->entry->fd;
-	status = look(cache, want, obj);
+	status = look(cache, want, entered, obj);
 	if (status != NFS_OK)
 		return status;
 	/* Before the first entry is read. */

@@ -107,11 +107,12 @@ bool door_is_border(const struct door_obj *dir, const char *name);
 enum nfsstat door_parent(struct call_ctx *, const struct door_obj *dir,
     struct door_found *);
 /*
- * What was just made as name in dir, from its descriptor; takes over fd. data:
- * fd can read and write, so that the creator may go on writing a 0444 file.
+ * The file just made as name in dir, from its descriptor; takes over fd, which can
+ * read and write: its creator may go on writing. later, if not NULL: its handle may
+ * come there at the end of the batch (batch.h).
  */
 enum nfsstat door_adopt(struct call_ctx *, const struct door_obj *dir,
-    const char *name, int fd, bool data, struct door_found *);
+    const char *name, int fd, struct fh *later, struct door_found *);
 
 /*
  * Gives the file another name in dir, both of one export. Asks the broker where

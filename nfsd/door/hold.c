@@ -11,6 +11,7 @@ door_hold(struct door_thread *t, bool pinned)
 	if (!judge_hold(&t->judge, pinned))
 		return false;
 	t->export = NULL;
+	t->caller_under = NULL;
 	return true;
 }
 

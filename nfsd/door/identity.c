@@ -3,6 +3,8 @@
  * The caller after squashing. The thread acts as this user.
  * Runs in: nfsd worker (event loop and file threads).
  */
+#include <string.h>
+
 #include "nfsd/door/identity.h"
 #include "nfsd/door/state.h"
 
@@ -28,12 +30,29 @@ find_caller(struct call_ctx *ctx, const struct export_options *options)
 	    NFSERR_JUKEBOX;
 }
 
-enum nfsstat
-door_act_as_caller(struct call_ctx *ctx, const struct export_options *options)
+/*
+ * Does the thread act as this caller already? What a credential is squashed to
+ * depends on nothing but it and the options, unless a certificate names the user,
+ * or the groups are those of this machine: these may change with each call. The
+ * options belong to the exports that the thread holds (door_hold()).
+ */
+static bool
+is_acting(const struct door_thread *t, const struct rpc_cred *caller,
+    const struct export_options *options)
+{
+	return t->caller_under == options && !options->certuser &&
+	    t->door->judge.groups.table == NULL &&
+	    memcmp(&t->caller, caller, RPC_CRED_USED(caller)) == 0;
+}
+
+/* Squashes the caller, and has the thread act as the result. */
+static enum nfsstat
+become_caller(struct call_ctx *ctx, const struct export_options *options)
 {
 	struct door_thread *t = ctx->thread;
 	enum nfsstat status = NFS_OK;
 
+	t->caller_under = NULL;
 	if (!t->started) {
 		cred_init(&t->acting, t->door->mode);
 		t->started = true;
@@ -44,11 +63,27 @@ door_act_as_caller(struct call_ctx *ctx, const struct export_options *options)
 		cred_copy(&t->cred, &t->acting.now);
 	if (status != NFS_OK)
 		return status;
+	if (cred_switch(&t->acting, &t->cred) == -1)
+		return NFSERR_SERVERFAULT;
+	memcpy(&t->caller, &ctx->call->cred, RPC_CRED_USED(&ctx->call->cred));
+	t->caller_under = options;
+	return NFS_OK;
+}
+
+enum nfsstat
+door_act_as_caller(struct call_ctx *ctx, const struct export_options *options)
+{
+	struct door_thread *t = ctx->thread;
+	enum nfsstat status = NFS_OK;
+
+	if (!is_acting(t, &ctx->call->cred, options))
+		status = become_caller(ctx, options);
+	if (status != NFS_OK)
+		return status;
 	ctx->options = options;
 	ctx->uid = t->cred.uid;
 	ctx->gid = t->cred.gid;
-	return cred_switch(&t->acting, &t->cred) == -1 ? NFSERR_SERVERFAULT :
-							 NFS_OK;
+	return NFS_OK;
 }
 
 bool

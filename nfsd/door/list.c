@@ -185,7 +185,7 @@ door_list_unchanged(const struct door_obj *dir)
 {
 	struct stat st;
 
-	return dir->settled && fstat(dir->fd, &st) == 0 &&
+	return dir->settled && door_fstat(dir->fd, &st) == 0 &&
 	    same_time(&st.st_ctim, &dir->st.st_ctim);
 }
 

@@ -417,7 +417,7 @@ door_parent(struct call_ctx *ctx, const struct door_obj *dir,
 
 enum nfsstat
 door_adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
-    int fd, bool data, struct door_found *f)
+    int fd, struct fh *later, struct door_found *f)
 {
 	struct dir_ref in = dir_ref(dir);
 
@@ -426,8 +426,10 @@ door_adopt(struct call_ctx *ctx, const struct door_obj *dir, const char *name,
 		close(fd);
 		return nfs_status(errno);
 	}
-	return adopt(ctx, &in, name, fd,
-	    data ? CACHE_SLOT_WRITE : CACHE_SLOT_PATH, f);
+	if (later != NULL && door_may_ask_later(ctx, dir) &&
+	    door_ask_later(ctx, dir, fd, &f->st, later))
+		return NFS_OK;
+	return adopt(ctx, &in, name, fd, CACHE_SLOT_WRITE, f);
 }
 
 /* The unknown names of a listing, collected for one question. */
@@ -564,7 +566,7 @@ stat_inodes(struct call_ctx *ctx, const struct door_obj *dir,
 	for (i = 0; unchanged && i < n; i++) {
 		f = &names[i].found;
 		if (names[i].ino == 0 || held[i].entry == NULL ||
-		    fstat(held[i].entry->fd, &f->st) == -1 ||
+		    door_fstat(held[i].entry->fd, &f->st) == -1 ||
 		    f->st.st_nlink == 0)
 			continue;
 		f->fh = held[i].entry->fh;

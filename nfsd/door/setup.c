@@ -46,6 +46,7 @@ door_free(struct door *door)
 	for (i = 0; i <= door->nthreads; i++) {
 		active_done(atomic_load(&door->threads[i].judge.held.list));
 		broker_client_free(door->threads[i].broker);
+		free(door->threads[i].batch.list);
 	}
 	cache_free(door->cache);
 	handle_cache_free(door->notes);

@@ -25,11 +25,11 @@ door_syncs(const struct door_obj *obj)
 }
 
 static int
-sync_fd(struct cache *cache, const struct cache_entry *entry)
+sync_fd(const struct cache_entry *entry)
 {
-	int fd = cache_fd(cache, entry, CACHE_SLOT_READ);
+	int fd = cache_fd(entry, CACHE_SLOT_READ);
 
-	return fd != -1 ? fd : cache_fd(cache, entry, CACHE_SLOT_WRITE);
+	return fd != -1 ? fd : cache_fd(entry, CACHE_SLOT_WRITE);
 }
 
 /* Did the broker not get as far as the disk? */
@@ -55,7 +55,7 @@ sync_object(struct rpc_errand *errand, unsigned int thread)
 {
 	struct door_thread *t = door_thread(errand->arg, thread);
 	const struct cache_entry *entry = errand->object;
-	int fd = sync_fd(t->door->cache, entry), error = 0;
+	int fd = sync_fd(entry), error = 0;
 
 	if (fd != -1 && fsync(fd) == -1)
 		error = errno;
@@ -76,7 +76,7 @@ open_dir(const struct call_ctx *ctx, const struct door_obj *dir)
 	struct cache *cache = dir->thread->door->cache;
 	int fd;
 
-	if (cache_fd(cache, dir->entry, CACHE_SLOT_READ) != -1)
+	if (cache_fd(dir->entry, CACHE_SLOT_READ) != -1)
 		return;
 	fd = door_openat(ctx, dir->fd, ".",
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);

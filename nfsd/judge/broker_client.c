@@ -147,7 +147,7 @@ broker_client_seal(struct broker_client *c, const struct broker_seal *q,
 	struct broker_reply reply;
 
 	question.head = *q;
-	for (i = 0; i < q->n; i++) {
+	for (i = 0; names != NULL && i < q->n; i++) {
 		len = strlen(names[i]) + 1;
 		if (len > sizeof(question.names) - used) {
 			errno = EINVAL;

@@ -42,6 +42,7 @@ judge_hold(struct judge_thread *t, bool pinned)
 {
 	if (!active_hold(&t->judge->active, &t->held, pinned))
 		return false;
+	t->listed = NULL;
 	memset(t->peers, 0, sizeof(t->peers));
 	return true;
 }
@@ -68,18 +69,30 @@ judge_self(struct judged *out)
 	return JUDGE_PASSES;
 }
 
+/* The export of this number in the list in use. Mostly that of the last handle. */
+static struct served_export *
+find_export(struct judge_thread *t, uint16_t id)
+{
+	const struct served_exports *x;
+
+	if (t->listed != NULL && t->listed->id == id)
+		return t->listed;
+	x = atomic_load(&t->held.list);
+	t->listed = x == NULL ? NULL : served_listed(x, id);
+	return t->listed;
+}
+
 enum judge_verdict
 judge_client_of(const struct judge_case *c, const struct fh *fh,
     struct judged *out)
 {
-	const struct served_exports *x = atomic_load(&c->thread->held.list);
 	const struct rpc_peer *peer = c->call->peer;
 	const struct export_client *client;
 	enum judge_refusal why;
 
 	if (!fh_is_formed(fh))
 		return JUDGE_MALFORMED;
-	out->export = x == NULL ? NULL : served_listed(x, fh_export_id(fh));
+	out->export = find_export(c->thread, fh_export_id(fh));
 	if (out->export == NULL) {
 		judge_refuse_unlisted(c, fh_export_id(fh));
 		return JUDGE_STALE;

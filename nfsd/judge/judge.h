@@ -45,6 +45,7 @@ struct judge {
 struct judge_thread {
 	struct judge *judge;
 	struct active_hold held; /* the exports in use by this thread */
+	struct served_export *listed; /* of the last handle, or NULL */
 	struct judge_peer *last; /* of peers, or NULL */
 	struct judge_peer peers[JUDGE_PEERS];
 };

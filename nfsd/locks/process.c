@@ -35,7 +35,6 @@
 #define SPARE	512 /* descriptors for channels and the like */
 #define QUEUED	(4 * LOCKS_THREADS) /* channels that wait for a thread */
 #define KEEPERS 2
-#define TURN_NS 100000 /* of the processor; the least that Linux knows */
 
 /* clang-format off */
 static const struct sandbox_call calls[] = {
@@ -141,14 +140,7 @@ next_channel(struct locks_role *r)
 static void
 go(const struct locks_job *job)
 {
-	uint32_t cpu = job->thread->near.cpu;
-	cpu_set_t set = job->role->anywhere;
-
-	if (cpu != NEAR_ANY && CPU_ISSET(cpu, &set)) {
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-	}
-	(void)sched_setaffinity(0, sizeof(set), &set);
+	near_go(job->thread->near.cpu, &job->role->anywhere);
 }
 
 /* After the answer, the thread goes where the next question will come from. */
@@ -572,31 +564,6 @@ map_memory(struct locks_role *r, size_t files)
 	r->server.parent = r->role->channel;
 }
 
-/*
- * Asks for short turns of the processor, for all threads that are started later.
- * Linux 6.12 lets a thread that has shorter turns run as soon as it is woken. Its
- * share of the processor remains the same. So nlm mostly has an answer before it
- * would wait for it. An administrator's choice of another policy is kept.
- */
-static void
-take_short_turns(void)
-{
-	/* That of sched_setattr(2), which libc does not have. */
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a = { .size = sizeof(a) };
-
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == -1 ||
-	    a.policy != SCHED_OTHER)
-		return;
-	a.runtime = TURN_NS;
-	(void)syscall(SYS_sched_setattr, 0, &a, 0);
-}
-
 int
 nfsd_locks(struct role *role)
 {
@@ -619,9 +586,8 @@ nfsd_locks(struct role *role)
 		role_exports_receive(&r->incoming, &messages);
 	files = daemon_raise_files();
 	map_memory(r, files > 2 * SPARE ? files - SPARE : files / 2);
-	take_short_turns();
-	if (sched_getaffinity(0, sizeof(r->anywhere), &r->anywhere) == -1)
-		memset(&r->anywhere, 0xff, sizeof(r->anywhere));
+	near_take_short_turns();
+	near_learn(&r->anywhere);
 	jail_enter_empty(&view, NULL);
 	sandbox_begin(&box, &policy, r->setup.strict);
 	sandbox_set_root(&box, view.mounts, view.root);

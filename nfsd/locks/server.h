@@ -12,7 +12,7 @@
 #include "nfsd/judge/judge.h"
 #include "nfsd/locks/table.h"
 #include "nfsd/nfsd.h"
-#include "nfsd/roles/near.h"
+#include "nfsd/near.h"
 
 struct broker_client;
 struct broker_open;

@@ -110,6 +110,8 @@ struct nlm {
 	bool (*may_park)(void *arg, uint64_t owner, unsigned int queue);
 	/* Asks with the others of this turn. False: there is no room. */
 	bool (*park)(void *arg, const struct call_ctx *, struct rpc_job *);
+	/* The questions of a turn are asked, of so many calls in all. */
+	void (*asked)(void *arg, unsigned int calls);
 	/* File thread: asks and waits for the answer. False: there is none. */
 	bool (*ask)(void *arg, unsigned int thread, const struct nlm_question *,
 	    struct locks_answer *, uint8_t *owner);

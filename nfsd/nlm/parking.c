@@ -268,6 +268,16 @@ on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	receive(arg);
 }
 
+static unsigned int
+count_parked(const struct parking *p)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < PARKING_BATCHES; i++)
+		n += p->batches[i].n;
+	return n;
+}
+
 /*
  * The kernel often lets the locks role run as soon as it is asked. Then its answer
  * is there, and the event loop need not wait for it.
@@ -279,6 +289,7 @@ on_turn_end(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	bool waits = p->asked;
 
 	ask_next(p);
+	p->nlm->asked(p->nlm->arg, count_parked(p));
 	if (!waits && p->asked)
 		receive(p);
 }

@@ -6,6 +6,7 @@
  * locks stay in the locks role.
  * Runs in: nfsd nlm.
  */
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "base/util.h"
 #include "confine/jail.h"
 #include "confine/sandbox.h"
+#include "nfsd/near.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/nlm/callback.h"
 #include "nfsd/nlm/notify.h"
@@ -42,12 +44,19 @@
 static const struct sandbox_call calls[] = {
 	{ SYS_dup3,    true,  "replace a channel to the locks role" },
 	{ SYS_getcpu,  true,  "where the event loop runs (not on x86)" },
+	{ SYS_getsockopt, false, "where packets arrive" },
 	{ SYS_recvmsg, false, "answers of the locks role, messages of the parent" },
+	{ SYS_sched_setaffinity, false, "stay where they arrive" },
 	{ SYS_sendmsg, false, "questions to the locks role" },
+};
+
+static const struct sandbox_rule rules[] = {
+	{ SYS_sched_setaffinity, 0, SANDBOX_ABOVE, 0, "of no other process" },
 };
 
 static const struct sandbox_choice choices[] = {
 	{ SYS_fcntl, {{ 1, 0, F_SETFL }, { 2, 0, O_NONBLOCK }}, "a channel of events that waits for nothing" },
+	{ SYS_getsockopt, {{ 1, 0, SOL_SOCKET }, { 2, 0, SO_INCOMING_CPU }}, "on which processor" },
 };
 /* clang-format on */
 
@@ -57,6 +66,8 @@ static const struct sandbox_policy policy = {
 	.ncalls = nitems(calls),
 	.serves = true,
 	.dies_with_parent = true,
+	.rules = rules,
+	.nrules = nitems(rules),
 	.choices = choices,
 	.nchoices = nitems(choices),
 };
@@ -69,6 +80,7 @@ struct nlm_role {
 	struct nlm nlm;
 	struct ipc_client locks[LOCKS_THREADS - 1]; /* of file threads */
 	struct parking *parking; /* with the channel of the event loop */
+	struct near_packets place;
 	int events; /* channel of events; -1: none */
 	struct event *on_events, *on_parent, *on_drain;
 	struct listen_set sockets;
@@ -135,9 +147,18 @@ may_park(void *arg, uint64_t owner, unsigned int queue)
 static bool
 park(void *arg, const struct call_ctx *ctx, struct rpc_job *call)
 {
-	const struct nlm_role *r = arg;
+	struct nlm_role *r = arg;
 
+	near_packets_call(&r->place, ctx->call->peer);
 	return parking_add(r->parking, ctx, call);
+}
+
+static void
+on_asked(void *arg, unsigned int n)
+{
+	struct nlm_role *r = arg;
+
+	near_packets_turn(&r->place, n);
 }
 
 /*
@@ -475,6 +496,7 @@ make_state(struct nlm_role *r)
 	r->nlm = (struct nlm){ .nolocks = r->setup.nolocks,
 		.may_park = may_park,
 		.park = park,
+		.asked = on_asked,
 		.ask = ask,
 		.answered = on_answered,
 		.respond = on_respond,
@@ -497,6 +519,7 @@ listen_to_all(struct nlm_role *r)
 	struct rpc_udp *udp;
 
 	r->streams = rpc_streams_new(r->base);
+	near_packets_init(&r->place, r->base, r->streams);
 	for (i = 0; i < n; i++) {
 		if (listen_from(&one, fds + i, 1) == -1)
 			fatalx("an inherited descriptor is not a socket");
@@ -554,6 +577,7 @@ nfsd_nlm(struct role *role)
 	while (!r.has_setup)
 		receive(&r);
 	make_state(&r);
+	near_take_short_turns();
 	enter_sandbox(&r, &box);
 	start_serving(&r);
 	sandbox_seal(&box);

@@ -101,11 +101,13 @@ set_new(struct call_ctx *ctx, int fd, const struct nfs_make *a)
 	return ops_apply_new(ctx, &made, &a->sattr, NULL);
 }
 
+/* The handle of a late call comes with the end of its batch. */
 static void
-answer(struct call_res *res, const struct door_obj *dir,
-    const struct door_found *found)
+answer(const struct call_ctx *ctx, struct call_res *res,
+    const struct door_obj *dir, const struct door_found *found)
 {
-	res->fh = found->fh;
+	if (!ctx->call->late)
+		res->fh = found->fh;
 	ops_post_found(&res->post, dir, found);
 }
 
@@ -171,10 +173,12 @@ create_new(struct call_ctx *ctx, const struct door_obj *dir,
 		return ctx->changed && status == NFSERR_JUKEBOX ? NFSERR_IO :
 								  status;
 	}
-	status = door_adopt(ctx, dir, name, fd, true, &found);
+	/* A sync of the file needs its handle. */
+	status = door_adopt(ctx, dir, name, fd,
+	    syncs_apart(dir, a) ? NULL : &res->fh, &found);
 	status = sync_made(ctx, dir, a, &found, status);
 	if (status == NFS_OK)
-		answer(res, dir, &found);
+		answer(ctx, res, dir, &found);
 	return status;
 }
 
@@ -219,7 +223,7 @@ create_old(struct call_ctx *ctx, const struct door_obj *dir,
 	if (a->how == NFS_UNCHECKED && a->sattr.set_size)
 		status = truncate_old(ctx, a, &found);
 	if (status == NFS_OK)
-		answer(res, dir, &found);
+		answer(ctx, res, dir, &found);
 	return status;
 }
 
@@ -279,7 +283,7 @@ finish_made(struct call_ctx *ctx, const struct door_obj *dir,
 		status = NFSERR_IO;
 	status = sync_made(ctx, dir, a, &found, status);
 	if (status == NFS_OK)
-		answer(res, dir, &found);
+		answer(ctx, res, dir, &found);
 	return status;
 }
 
@@ -382,9 +386,11 @@ make(struct call_ctx *ctx, const struct nfs_make *a, struct call_res *res,
 		res->status = maker(ctx, &dir, a, res);
 	/*
 	 * The object exists, but its handle is not available now. The client
-	 * sends a LOOKUP for it.
+	 * sends a LOOKUP for it. If the version cannot say so, it repeats the
+	 * CREATE, which finds the file. A repeated MKDIR would fail.
 	 */
-	if (ctx->changed && res->status == NFSERR_JUKEBOX) {
+	if (ctx->changed && res->status == NFSERR_JUKEBOX &&
+	    (ctx->limits->jukebox || a->type != NFS_REG)) {
 		res->status = NFS_OK;
 		res->no_fh = true;
 	}

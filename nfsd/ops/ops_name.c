@@ -5,8 +5,11 @@
  * followed. System calls run as the caller.
  * Runs in: nfsd worker (event loop and file threads).
  */
+#include <sys/syscall.h>
+
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,6 +116,13 @@ stat_entry(const struct door_obj *dir, const struct nfs_name *name)
 	return st;
 }
 
+/*
+ * A file that is open leaves no negative entry in the kernel's memory when its name
+ * goes: the next call for that name would search the directory. So its descriptors
+ * go first, and again if another call has opened it meanwhile. A caller who may not
+ * remove the name can so have them closed too. The next call about the file then
+ * asks the broker. A directory is different: RMDIR often fails.
+ */
 static enum nfsstat
 remove_entry(struct call_ctx *ctx, const struct door_obj *dir,
     const struct nfs_name *name, int flags)
@@ -124,6 +134,8 @@ remove_entry(struct call_ctx *ctx, const struct door_obj *dir,
 	if (door_is_border(dir, name->str))
 		return NFSERR_ACCES;
 	gone = stat_entry(dir, name);
+	if (S_ISREG(gone.st_mode))
+		door_forget(ctx, &gone);
 	if (unlinkat(dir->fd, name->str, flags) == -1)
 		return nfs_status(errno);
 	if (gone.st_mode != 0)
@@ -169,6 +181,20 @@ op_rmdir(struct call_ctx *ctx, const struct call_args *args,
 	    dot ? NFSERR_INVAL : NFSERR_EXIST, res);
 }
 
+/*
+ * Mostly nothing has the new name. The kernel is told to replace nothing, which spares
+ * the question what it would replace. If that fails, for whatever reason, the rename
+ * is tried as usual: not every filesystem knows this flag.
+ */
+static bool
+moves_to_free_name(const struct door_obj *from, const char *old,
+    const struct door_obj *to, const char *new)
+{
+	return from->export->local_metadata &&
+	    syscall(SYS_renameat2, from->fd, old, to->fd, new,
+		RENAME_NOREPLACE) == 0;
+}
+
 static enum nfsstat
 move(struct call_ctx *ctx, const struct door_obj *from,
     const struct nfs_name *old, const struct door_obj *to,
@@ -186,6 +212,10 @@ move(struct call_ctx *ctx, const struct door_obj *from,
 		return NFSERR_XDEV;
 	if (door_is_border(from, old->str) || door_is_border(to, new->str))
 		return NFSERR_ACCES;
+	if (moves_to_free_name(from, old->str, to, new->str)) {
+		door_moved(ctx, to, new->str);
+		return NFS_OK;
+	}
 	gone = stat_entry(to, new);
 	if (renameat(from->fd, old->str, to->fd, new->str) == -1)
 		return nfs_status(errno);
@@ -207,6 +237,23 @@ sync_move(struct call_ctx *ctx, const struct door_obj *from,
 	door_sync(ctx, to);
 	if (from->entry != to->entry)
 		door_sync(ctx, from);
+}
+
+/*
+ * A RENAME that finds no old name may have been done before, by another head whose
+ * reply was lost. A Linux client knows the new name as missing, and goes on to
+ * believe that if the directory has the time that it knows: the change before was
+ * in the same tick of that head's clock. A time that is a nanosecond later, and none
+ * from before, let it look anew. Its next question gets the right time.
+ */
+static void
+look_anew(struct nfs_wcc *wcc)
+{
+	struct timespec *ctime = &wcc->after.attr.ctime;
+
+	wcc->has_before = false;
+	ctime->tv_sec += ctime->tv_nsec == 999999999;
+	ctime->tv_nsec = (ctime->tv_nsec + 1) % 1000000000;
 }
 
 /* Does the name stay in its directory? That is opened once then. */
@@ -236,6 +283,8 @@ op_rename(struct call_ctx *ctx, const struct call_args *args,
 			ops_wcc_after(&res->wcc_to, to);
 	}
 	ops_wcc_after(&res->wcc, &from);
+	if (res->status == NFSERR_NOENT)
+		look_anew(to == &other ? &res->wcc_to : &res->wcc);
 	if (to == &from)
 		res->wcc_to = res->wcc;
 	if (res->status == NFS_OK)

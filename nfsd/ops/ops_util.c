@@ -4,6 +4,7 @@
  * Runs in: nfsd worker (event loop and file threads).
  */
 #include "exports/exports.h"
+#include "nfsd/door/batch.h"
 #include "nfsd/door/door.h"
 #include "nfsd/door/sync.h"
 #include "nfsd/ops/ops_util.h"
@@ -42,13 +43,31 @@ ops_wcc_after(struct nfs_wcc *wcc, struct door_obj *obj)
 		ops_post(&wcc->after, obj, &st);
 }
 
+/*
+ * The object was made. A client without its handle sends a LOOKUP, where the version
+ * can say so. Else the call is dropped, and its repeat finds the object.
+ */
+static void
+settle_handle(struct call_ctx *ctx, struct call_res *res)
+{
+	enum nfsstat status = door_came_of(ctx);
+
+	if (status == NFSERR_JUKEBOX && ctx->limits->jukebox)
+		res->no_fh = true;
+	else
+		res->status = status;
+}
+
 void
 ops_settle(struct call_ctx *ctx, struct call_res *res)
 {
 	enum nfsstat status = door_settle(ctx);
 
-	if (res->status == NFS_OK)
-		res->status = status;
+	if (res->status != NFS_OK)
+		return;
+	res->status = status;
+	if (status == NFS_OK && ctx->call->late)
+		settle_handle(ctx, res);
 }
 
 enum nfsstat

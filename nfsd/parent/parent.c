@@ -14,12 +14,12 @@
 #include <event2/event.h>
 
 #include "base/log.h"
-#include "base/shm.h"
 #include "base/util.h"
 #include "confine/jail.h"
 #include "exports/config.h"
 #include "exports/users.h"
 #include "nfsd/nfsd.h"
+#include "nfsd/place/place.h"
 #include "nfsd/roles/descriptors.h"
 #include "nfsd/parent/addresses.h"
 #include "nfsd/parent/control.h"
@@ -28,6 +28,7 @@
 #include "nfsd/parent/parent_groups.h"
 #include "nfsd/parent/parent_live.h"
 #include "nfsd/parent/parent_locks.h"
+#include "nfsd/parent/parent_memory.h"
 #include "nfsd/parent/parent_metrics.h"
 #include "nfsd/parent/parent_stats.h"
 #include "nfsd/parent/parent_tls.h"
@@ -39,7 +40,6 @@
 #include "process/register.h"
 #include "process/reload.h"
 #include "process/watch.h"
-#include "rpc/reply_cache.h"
 #include "resolve/names.h"
 #include "resolve/resolver.h"
 
@@ -56,9 +56,7 @@ struct parent {
 	struct role_child *workers[NFSD_WORKERS_MAX];
 	struct listen_set sockets[NFSD_WORKERS_MAX];
 	struct submounts subs;
-	int replies[NFSD_WORKERS_MAX]; /* memory of each worker and successor */
-	int shared; /* memory that all workers share */
-	struct nfsd_shared *memory; /* the same */
+	struct parent_memory memory;
 	struct control *control;
 	struct parent_stats stats;
 	struct parent_live live;
@@ -71,6 +69,7 @@ struct parent {
 	struct reload reload;
 	struct watch watch;
 	struct mounts mounts;
+	struct place place;
 	struct resolver *resolver;
 	struct names *names;
 	struct parent_groups *groups; /* NULL: those of the calls count */
@@ -181,10 +180,9 @@ worker_inherit(void *arg, unsigned int index, int fds[ROLE_FDS_MAX])
 
 	fds[NFSD_FD_JAIL] = jail_fd(p->jail);
 	fds[NFSD_FD_GROUPS] = parent_groups_fd(p->groups);
-	fds[NFSD_FD_SHARED] = p->shared;
 	fds[NFSD_FD_STATS] = parent_stats_fd(&p->stats, index);
 	fds[NFSD_FD_AUDIT] = parent_audit_fd(&p->audit, index);
-	fds[NFSD_FD_REPLIES] = p->replies[index];
+	parent_memory_inherit(&p->memory, index, fds);
 	return NFSD_FD_SOCKETS +
 	    listen_fds(&p->sockets[index], fds + NFSD_FD_SOCKETS,
 		ROLE_FDS_MAX - NFSD_FD_SOCKETS);
@@ -291,6 +289,24 @@ on_groups_wanted(void *arg, struct ipc_message *m)
 		parent_groups_want(p->groups, uid);
 }
 
+static void
+on_want(void *arg, struct ipc_message *m)
+{
+	struct parent *p = role_arg(arg);
+	uint32_t wants;
+
+	memcpy(&wants, m->data, sizeof(wants));
+	place_on_want(&p->place, arg, wants != 0);
+}
+
+static void
+on_given(void *arg, struct ipc_message *m)
+{
+	struct parent *p = role_arg(arg);
+
+	place_on_given(&p->place, arg, m);
+}
+
 static struct role_child *
 worker_of(void *arg, unsigned int worker)
 {
@@ -345,6 +361,7 @@ on_address(void *arg, const struct addr *at, bool here)
 	for (i = 0; !here && i < p->n->setup.workers; i++)
 		(void)role_send(p->workers[i], NFSD_ADDRESS_LEFT, at,
 		    sizeof(*at), NULL, 0);
+	place_address(&p->place, at, here);
 	parent_locks_address(&p->locks, at, here);
 }
 
@@ -378,6 +395,8 @@ static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 	[ROLE_PONG]       = { "pong",       sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_ENDED]      = { "ended",      sizeof(struct nfsd_ended), sizeof(struct nfsd_ended), 0, 0, on_connections_ended },
 	[NFSD_CHECKED]    = { "checked",    sizeof(struct nfsd_checked), sizeof(struct nfsd_checked), 0, 0, on_checked },
+	[NFSD_WANT]       = { "want",       sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_want },
+	[NFSD_GIVEN]      = { "given",      0, 0, 1, 1, on_given },
 	[NFSD_GROUPS]     = { "groups",     sizeof(uint32_t), sizeof(uint32_t), 0, 0, on_groups_wanted },
 	[NFSD_BAD_TLS]    = { "bad tls",    0, 0, 0, 0, on_bad_tls },
 };
@@ -549,7 +568,7 @@ on_mounts(void *arg)
 	if (!p->stopping &&
 	    config_remount(p->file.list, &p->conf, p->jail, &p->subs)) {
 		use_exports(p);
-		atomic_store(&p->memory->verifier, 0);
+		atomic_store(&p->memory.shared->verifier, 0);
 	}
 	mounts_wait_late(&p->mounts);
 }
@@ -595,35 +614,14 @@ bind_sockets(struct parent *p)
 			fatal("sockets of worker %u", i);
 }
 
-static int
-make_shared(struct parent *p)
-{
-	struct nfsd_shared *shared = NULL;
-	int fd = shm_new(sizeof(*shared));
-
-	if (fd != -1)
-		shared = shm_map(fd, sizeof(*shared), true);
-	if (shared == NULL)
-		fatal("shared memory");
-	p->memory = shared;
-	hash_key_random(&shared->proofs.key);
-	hash_key_random(&shared->proven.key);
-	p->tls.proven = &shared->proven;
-	p->live.shared = shared;
-	return fd;
-}
-
-/* A worker that is killed leaves its replies here. */
+/* Memory that processes share, and the roles that use it. */
 static void
-make_replies(struct parent *p)
+prepare_memory(struct parent *p)
 {
-	unsigned int i;
-
-	for (i = 0; i < p->n->setup.workers; i++) {
-		p->replies[i] = shm_new(reply_cache_memory(NFSD_REPLIES));
-		if (p->replies[i] == -1)
-			fatal("replies of worker %u", i);
-	}
+	parent_memory_make(&p->memory, p->n->setup.workers);
+	p->tls.proven = &p->memory.shared->proven;
+	p->live.shared = p->memory.shared;
+	p->locks.shared = p->memory.fd;
 }
 
 /* What counts, and what shows it. */
@@ -671,14 +669,12 @@ prepare(struct parent *p)
 	parent_metrics_prepare(&p->metrics, p->n);
 	descriptors_warn(daemon_raise_files(), p->n->setup.files);
 	bind_sockets(p);
-	p->shared = make_shared(p);
-	make_replies(p);
+	prepare_memory(p);
 	p->locks.broker = broker_of;
 	p->locks.send_exports = send_exports_to;
 	p->locks.path = path_of;
 	p->locks.changed = role_changed;
 	p->locks.arg = p;
-	p->locks.shared = p->shared;
 	p->locks.groups = p->groups;
 	p->locks.key = p->keys.worker;
 	parent_locks_prepare(&p->locks, p->n);
@@ -750,6 +746,9 @@ nfsd_parent(struct nfsd *n)
 	mounts_start(&p.mounts, p.base, p.jail, on_mounts, &p);
 	p.addresses = (struct addresses){ .moved = on_address, .arg = &p };
 	addresses_start(&p.addresses, p.base);
+	p.place = (struct place){ .worker = worker_of, .arg = &p };
+	if (parent_memory_is_read(&p.memory))
+		place_start(&p.place, p.base, n->setup.workers);
 	daemon_signals(p.base, &n->d, &signals);
 	(void)event_base_dispatch(p.base);
 	register_free(p.registration);
@@ -764,6 +763,7 @@ nfsd_parent(struct nfsd *n)
 	parent_metrics_free(&p.metrics);
 	mounts_free(&p.mounts);
 	addresses_free(&p.addresses);
+	place_free(&p.place);
 	parent_health_free(&p.health);
 	watch_free(&p.watch);
 	reload_free(&p.reload);

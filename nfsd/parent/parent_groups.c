@@ -32,6 +32,8 @@ struct parent_groups {
 	int fd;
 	struct groups_table *table;
 	size_t asked;
+	bool said_silent; /* the last line in the log */
+	uint64_t say_ms; /* no line before that */
 	struct groups_user users[GROUPS_USERS_MAX];
 };
 
@@ -52,11 +54,19 @@ user_set_next(struct parent_groups *p, struct groups_user *u, uint64_t next_ms)
 	    (uint32_t)(next_ms / 1000));
 }
 
+/*
+ * One service may be down for ever while another one, such as files, answers. So
+ * the log does not follow each answer.
+ */
 static void
-groups_silence(struct parent_groups *p, bool silent)
+groups_say(struct parent_groups *p)
 {
-	if (atomic_exchange(&p->table->silent, silent) == silent)
+	bool silent = atomic_load(&p->table->silent) != 0;
+
+	if (silent == p->said_silent || clock_ms() < p->say_ms)
 		return;
+	p->said_silent = silent;
+	p->say_ms = clock_ms() + PARENT_GROUPS_SAY_MS;
 	if (silent)
 		log_warnx(
 		    "groups: the directory of users does not answer: users "
@@ -64,6 +74,13 @@ groups_silence(struct parent_groups *p, bool silent)
 		    "(\"getent passwd NUMBER\" asks it too)");
 	else
 		log_info("groups: the directory of users answers again");
+}
+
+static void
+groups_silence(struct parent_groups *p, bool silent)
+{
+	atomic_store(&p->table->silent, silent);
+	groups_say(p);
 }
 
 static void
@@ -214,6 +231,7 @@ groups_turn(void *arg)
 	for (i = 0; i < GROUPS_USERS_MAX; i++)
 		if (p->users[i].used)
 			user_check(p, &p->users[i], now);
+	groups_say(p);
 }
 
 static void

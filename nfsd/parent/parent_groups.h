@@ -17,6 +17,7 @@
 #define PARENT_GROUPS_KEEP_MS  (3600 * 1000) /* without an answer */
 #define PARENT_GROUPS_AGAIN_MS (10 * 1000) /* the directory did not answer */
 #define PARENT_GROUPS_LATE_MS  1000 /* no answer: it is silent */
+#define PARENT_GROUPS_SAY_MS   (60 * 1000) /* between two lines about that */
 #define PARENT_GROUPS_ASKED    32 /* questions at a time */
 
 struct parent_groups;

@@ -209,6 +209,7 @@ struct call_ctx {
 	bool audited; /* an export of the call has the option */
 	/* The object was made: an error afterwards does not undo that. */
 	bool changed;
+	int late_error; /* of a late call: an error of the broker, or 0 */
 	bool refused; /* an export was refused, and the log knows why */
 };
 

@@ -328,11 +328,12 @@ nfs2_put_changed(struct xdr_out *x, const struct call_res *res)
 		put_attr(x, &res->wcc.after.attr);
 }
 
-/* diropres: RFC 1094, 2.2.5. */
+/* diropres: RFC 1094, 2.2.5. Version 2 cannot say that a handle is missing. */
 void
 nfs2_put_dirop(struct xdr_out *x, const struct call_res *res)
 {
-	if (!put_status(x, attr_status(res, &res->post)))
+	if (!put_status(x,
+		res->no_fh ? NFSERR_IO : attr_status(res, &res->post)))
 		return;
 	xdr_put_fixed(x, res->fh.bytes, NFS2_FHSIZE);
 	put_attr(x, &res->post.attr);

@@ -28,6 +28,7 @@
 #include "nfsd/ops/ops_util.h"
 #include "nfsd/ops/subject.h"
 #include "nfsd/broker/broker.h"
+#include "nfsd/door/batch.h"
 #include "nfsd/door/setup.h"
 #include "nfsd/nfsd.h"
 #include "nfsd/roles/descriptors.h"
@@ -41,6 +42,7 @@
 #include "pool/pool.h"
 #include "rpc/reply_cache.h"
 #include "rpc/server.h"
+#include "transport/give.h"
 
 #define QUEUE_MAX   4096 /* calls of file threads */
 #define NOTES_SHARE 16 /* handle cache: 1/16 of the machine's memory */
@@ -109,6 +111,15 @@ static bool
 worker_drops(const struct call_ctx *ctx, const struct call_res *res)
 {
 	return !ctx->limits->jukebox && res->status == NFSERR_JUKEBOX;
+}
+
+/* From any thread that runs calls. */
+static void
+worker_batch(void *arg, unsigned int thread)
+{
+	struct worker *w = arg;
+
+	door_end_batch(door_thread(w->door, thread));
 }
 
 static void
@@ -244,6 +255,61 @@ on_end(void *arg, struct ipc_message *m)
 	    0);
 }
 
+/*
+ * Another worker is busy. This one is alive, and has time. The connections of a move
+ * must find descriptors, which are in the reserve.
+ */
+static void
+on_offer(void *arg, struct ipc_message *m UNUSED)
+{
+	struct worker *w = role_exports_arg(arg);
+	struct door_stats d;
+	uint32_t wants = 0;
+
+	if (w->streams != NULL && w->on_drain == NULL) {
+		door_stats(w->door, &d);
+		wants =
+		    connections_now(w) + d.files.descriptors <= w->descriptors;
+	}
+	(void)ipc_send(w->role->channel, NFSD_WANT, &wants, sizeof(wants), NULL,
+	    0);
+}
+
+static bool
+pass_on(void *arg, int fd)
+{
+	const struct worker *w = arg;
+
+	return ipc_send(w->role->channel, NFSD_GIVEN, NULL, 0, &fd, 1) == 0;
+}
+
+/* This worker is busy, and another one is not. */
+static void
+on_give(void *arg, struct ipc_message *m UNUSED)
+{
+	struct worker *w = role_exports_arg(arg);
+
+	if (w->streams != NULL && w->on_drain == NULL)
+		rpc_streams_give(w->streams, RPC_GIVE_MS, pass_on, w);
+}
+
+/* The connection of a worker that is busy. */
+static void
+on_take(void *arg, struct ipc_message *m)
+{
+	struct worker *w = role_exports_arg(arg);
+	struct addr from;
+	size_t i;
+
+	memcpy(&from, m->data, sizeof(from));
+	for (i = 0; i < w->sockets.n && w->tcp[i] == NULL; i++)
+		;
+	if (i == w->sockets.n || w->on_drain != NULL)
+		return;
+	rpc_tcp_take(w->tcp[i], m->fds[0], &from);
+	m->fds[0] = -1;
+}
+
 /* Is this worker healthy? It calls itself. */
 static void
 on_check(void *arg, struct ipc_message *m)
@@ -305,6 +371,9 @@ static const struct ipc_row rows[NFSD_MESSAGES] = {
 	[NFSD_CHANNELS] = { "channels", sizeof(struct nfsd_channels), sizeof(struct nfsd_channels), 1, NFSD_THREADS_MAX + 1, on_channels },
 	[NFSD_END]      = { "end",      sizeof(struct nfsd_end), sizeof(struct nfsd_end), 0, 0, on_end },
 	[NFSD_STOP]     = { "stop",     0, 0, 0, 0, worker_stop },
+	[NFSD_OFFER]    = { "offer",    0, 0, 0, 0, on_offer },
+	[NFSD_GIVE]     = { "give",     0, 0, 0, 0, on_give },
+	[NFSD_TAKE]     = { "take",     sizeof(struct addr), sizeof(struct addr), 1, 1, on_take },
 	[NFSD_CHECK]    = { "check",    sizeof(struct nfsd_check), IPC_MESSAGE_MAX, 0, 0, on_check },
 	[NFSD_ADDRESS_LEFT] = { "address left", sizeof(struct addr), sizeof(struct addr), 0, 0, on_address_left },
 	[NFSD_TLS_CHANNEL] = { "tls channel", 0, 0, 1, 1, on_tls_channel },
@@ -438,6 +507,28 @@ derive_secret(const struct worker *w, struct hash_key *secret,
 	memcpy(secret, &key, sizeof(*secret));
 }
 
+/* The other workers have replies of connections that moved, or came again. */
+static void
+read_siblings(struct worker *w)
+{
+	const size_t size = reply_cache_memory(NFSD_REPLIES);
+	void *memory[NFSD_WORKERS_MAX];
+	unsigned int i;
+	size_t n = 0;
+	int fd;
+
+	for (i = 0; i < NFSD_WORKERS_MAX; i++) {
+		fd = w->role->fds[NFSD_FD_SIBLINGS + i];
+		if (fd == -1)
+			continue;
+		memory[n] = shm_map(fd, size, false);
+		if (memory[n++] == NULL)
+			fatal("shared memory");
+		close(fd);
+	}
+	reply_cache_siblings(w->replies, memory, n);
+}
+
 /* Replies of a worker that ended are those of its successor. */
 static void
 remember_replies(struct worker *w)
@@ -453,6 +544,7 @@ remember_replies(struct worker *w)
 		log_info("knows the replies of %zu calls that the worker "
 			 "before it made",
 		    n);
+	read_siblings(w);
 	rpc_server_set_cache(w->server, w->replies);
 }
 
@@ -467,6 +559,7 @@ start_serving(struct worker *w)
 		.args_raw = NFS_ARGS_RAW,
 		.begin = worker_begin,
 		.drops = worker_drops,
+		.batch = worker_batch,
 		.settle = ops_settle,
 		.ran = worker_ran,
 		.end = worker_end,

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include <linux/capability.h>
+#include <linux/fs.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -32,7 +33,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_fchownat,      false, "SETATTR owner" },
 	{ SYS_fgetxattr,     true,  "ACCESS: ACL for the right to execute" },
 #ifdef SYS_fstat
-	{ SYS_fstat,         true,  "attributes (newer glibc, musl)" },
+	{ SYS_fstat,         false, "attributes" },
 #endif
 	{ SYS_fstatfs,       false, "FSSTAT; filesystem type of a new export" },
 	{ SYS_fsync,         false, "COMMIT; names and attributes" },
@@ -42,14 +43,15 @@ static const struct sandbox_call calls[] = {
 	{ SYS_lseek,         false, "READDIR from a cookie" },
 	{ SYS_mkdirat,       false, "MKDIR" },
 	{ SYS_mknodat,       false, "MKNOD" },
-	{ SYS_newfstatat,    false, "attributes" },
+	{ SYS_newfstatat,    false, "attributes; fstat of libc" },
 	{ SYS_openat,        false, "open a name in a directory, no symbolic link" },
 	{ SYS_pread64,       false, "READ; new exports" },
 	{ SYS_preadv2,       false, "READ of data in memory" },
 	{ SYS_pwritev2,      false, "WRITE, stable" },
 	{ SYS_readlinkat,    false, "READLINK" },
 	{ SYS_recvmsg,       false, "read a record or a reply of the broker" },
-	{ SYS_renameat,      false, "RENAME" },
+	{ SYS_renameat,      false, "RENAME onto a name" },
+	{ SYS_renameat2,     false, "RENAME to a free name" },
 	{ SYS_sendmsg,       false, "send a reply or a request to the broker" },
 	{ SYS_setfsgid,      false, "act as the caller" },
 	{ SYS_setfsuid,      false, "act as the caller" },
@@ -64,7 +66,8 @@ static const struct sandbox_call calls[] = {
 };
 
 static const struct sandbox_choice choices[] = {
-	{ SYS_madvise, {{ 2, 0, MADV_NOHUGEPAGE }, SANDBOX_ALONE}, "the handle cache grows page by page" },
+	{ SYS_madvise,   {{ 2, 0, MADV_NOHUGEPAGE }, SANDBOX_ALONE}, "the handle cache grows page by page" },
+	{ SYS_renameat2, {{ 4, 0, RENAME_NOREPLACE }, SANDBOX_ALONE}, "it exchanges no names and leaves no device" },
 };
 
 /*

@@ -17,7 +17,7 @@ MAPPED = {"EIO": IO, "ENOSPC": NOSPC, "EDQUOT": DQUOT, "EINTR": JUKEBOX,
 # A system call of the worker that one step makes alone, and the step whose
 # status is the error's.
 DIRECT = {"mkdirat": "MKDIR", "symlinkat": "SYMLINK", "mknodat": "MKNOD",
-          "renameat": "RENAME", "readlinkat": "READLINK",
+          "renameat2,renameat": "RENAME", "readlinkat": "READLINK",
           "ftruncate": "SETATTR size",
           "utimensat": "SETATTR mtime", "fstatfs": "FSSTAT",
           "getdents64": "READDIR"}
@@ -28,25 +28,25 @@ DIRECT = {"mkdirat": "MKDIR", "symlinkat": "SYMLINK", "mknodat": "MKNOD",
 CALLS = {
     ("nfsd", "worker"): (
         *DIRECT, "fsync", "pwritev2", "preadv2,pread64", "unlinkat",
-        "openat", "newfstatat", "statx", "lseek", "fchownat", "faccessat2",
-        "setgroups", "setfsuid", "setfsgid", "sendmsg", "recvmsg", "sendto",
-        "readv", "accept4", "getsockname", "setsockopt", "sendmmsg",
-        "recvmmsg", "write", "epoll_ctl"),
+        "openat", "fstat", "newfstatat", "statx", "lseek", "fchownat",
+        "faccessat2", "setgroups", "setfsuid", "setfsgid", "sendmsg",
+        "recvmsg", "sendto", "accept4", "getsockname", "setsockopt",
+        "sendmmsg", "recvmmsg", "write", "epoll_ctl"),
     ("nfsd", "broker"): (
         "open_by_handle_at", "name_to_handle_at", "newfstatat", "linkat",
         "setgroups", "setfsuid", "setfsgid", "sendmsg", "recvmsg"),
     ("mountd", "worker"): (
-        "openat", "statx", "accept4", "readv", "sendto", "sendmsg", "recvmsg",
+        "openat", "statx", "accept4", "sendto", "sendmsg", "recvmsg",
         "recvmmsg", "sendmmsg", "setsockopt", "getsockname"),
     ("mountd", "parent"): ("name_to_handle_at", "statx", "newfstatat"),
     ("portmapd", "portmapd"): (
-        "accept4", "readv", "sendto", "recvmmsg", "sendmmsg", "setsockopt",
-        "getsockname", "epoll_ctl"),
+        "accept4", "recvmsg", "sendto", "recvmmsg", "sendmmsg",
+        "setsockopt", "getsockname", "epoll_ctl"),
 }
 
 
 # Without these nothing is served at all: one failure, not every one.
-ONCE = ("accept4", "readv", "sendto", "sendmsg", "recvmsg", "recvmmsg",
+ONCE = ("accept4", "sendto", "sendmsg", "recvmsg", "recvmmsg",
         "sendmmsg", "read", "write", "epoll_ctl", "getsockname")
 
 

@@ -304,6 +304,15 @@ steal_descriptor(const struct owned *o)
 }
 
 static bool
+place_parent(const struct owned *o)
+{
+	const unsigned long first = 1;
+
+	return syscall(SYS_sched_setaffinity, o->parent, sizeof(first),
+		   &first) == 0;
+}
+
+static bool
 kill_parent(const struct owned *o)
 {
 	return syscall(SYS_kill, o->parent, 0) == 0;
@@ -695,6 +704,7 @@ const struct owned_try owned_tries[] = {
 	{ "ptrace its parent", do_ptrace },
 	{ "read its parent's memory", read_parent_memory },
 	{ "take a descriptor of its parent", steal_descriptor },
+	{ "choose the processor of its parent", place_parent },
 	{ "kill its parent", kill_parent },
 	{ "tgkill its parent", tgkill_parent },
 	{ "kill all processes", kill_all },

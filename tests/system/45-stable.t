@@ -59,7 +59,7 @@ wait_for 20 ended
 ok $? "$(tail -n 1 "$T/verdict")" || diag "$(head -n 10 "$T/verdict")"
 
 # One client makes one call after the other: a sync belongs to its call.
-traced -y -xx -s 65536 -e trace=fsync,syncfs,sendto,sendmsg,openat,mkdirat,symlinkat,mknodat,unlinkat,renameat,linkat,?fchmodat2,fchownat,utimensat,ftruncate
+traced -y -xx -s 65536 -e trace=fsync,syncfs,sendto,sendmsg,openat,mkdirat,symlinkat,mknodat,unlinkat,renameat,renameat2,linkat,?fchmodat2,fchownat,utimensat,ftruncate
 for fs in "${areas[@]}"; do
 	"$here/stable.py" names "$T/$fs" >"$T/calls.$fs" || rm "$T/calls.$fs"
 done

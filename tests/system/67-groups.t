@@ -81,4 +81,20 @@ check 'a user keeps its groups' reads 4001:4001 f5041
 check 'an unknown user is served, without groups' denied 4003:4003:5017 f5017
 check 'other users do not wait' nfs -u 4001:4001 getattr "$x"
 check 'the daemons stop' tern_stop
+
+# ---- a directory that is down -------------------------------------------------------------------
+
+# LDAP, SSSD and winbind then say what a missing file says.
+rm /etc/passwd && cp "$T/passwd" /etc/passwd
+tern_start "$T/x 127.0.0.1(rw,insecure)" -o manage-gids
+x=$(nfs mnt "$T/x")
+check 'a user has its groups' wait_for 60 reads 4001:4001 f5041
+mv /etc/passwd "$T/passwd"
+: >"$T/nfsd.log"
+reload
+check 'a directory that is down is logged' \
+    wait_for 60 says 'the directory of users does not answer'
+check 'the user keeps its groups' reads 4001:4001 f5041
+mv "$T/passwd" /etc/passwd
+check 'the daemons stop' tern_stop
 done_testing

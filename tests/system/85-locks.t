@@ -86,8 +86,9 @@ print('free' if found[0] == fcntl.F_UNLCK else f'{found[2]} {found[3]}')"
 turns() { grep -h '^se\.slice' /proc/"$1"/task/*/sched 2>/dev/null | awk '{ print $NF }' | sort -u; }
 if [ -n "$(turns self)" ] && printf '6.12\n%s\n' "$(uname -r)" | sort -VC; then
 	is "$(turns "$(role_of locks)")" 100000 'every thread of the locks role has short turns of the processor'
+	is "$(turns "$(role_of nlm)")" 100000 'so has every thread of nlm'
 else
-	skip 'short turns are not seen here'
+	skip 'short turns are not seen here' 2
 fi
 
 fh=$(handle x file)
@@ -117,9 +118,10 @@ like "$(cat "$T/nfsd.log")" 'control: user 0: drop 10\.7\.2\.2' 'which the log t
 is "$(by one lock "$fh" exclusive=0)" GRANTED 'another client gets it'
 is "$(by two lock "$fh" exclusive=0)" GRANTED 'both read'
 
-# Where the threads of the locks role run.
+# Where the event loop of nlm and the threads of the locks role run.
 cpu=$(awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)
 near() { grep -hc "^Cpus_allowed_list:[[:space:]]*$cpu\$" /proc/"$(role_of locks)"/task/*/status | grep -c 1; }
+stays() { [[ $(taskset -c -p "$(role_of nlm)") = *": $1" ]]; }
 if [ "$(nproc)" -gt 1 ]; then
 	is "$(near)" 0 'threads of the locks role run anywhere'
 	taskset -a -p -c "$cpu" "$(role_of nlm)" >"$T/taskset" || bail 'taskset'
@@ -128,8 +130,15 @@ if [ "$(nproc)" -gt 1 ]; then
 	kill_role nlm
 	check 'until nlm ends' wait_for 10 answers 0 near
 	wait_for 10 can_lock
+	anywhere=$(taskset -c -p "$(role_of nlm)")
+	(taskset -c -p "$cpu" "$BASHPID" >"$T/taskset" && by one turns "$fh" 10000 proto=tcp >"$T/turns") &
+	turns=$!
+	check 'one call at a time: nlm stays on the processor where its packets arrive' wait_for 10 stays "$cpu"
+	wait "$turns"
+	is "$(cat "$T/turns")" GRANTED 'all are answered'
+	check 'without calls, it runs anywhere again' wait_for 10 stays "${anywhere##*: }"
 else
-	skip 'one processor' 4
+	skip 'one processor' 7
 fi
 is "$(by one unlock "$fh")$(by two unlock "$fh")" GRANTEDGRANTED 'both unlock'
 is "$(local_lock "$T/x/file" WRLCK 0 0)" free 'the file is free'

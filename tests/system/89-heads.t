@@ -27,7 +27,7 @@ engine() {
 	"$top/tests/system/enginefs.py" "$1" "$T/data-$1" "$T/$1" "$T/mood-$1" 2>>"$T/engine.log" &
 	client[$1]=$!
 	at_end "kill $!"
-	on_b "$top/tests/system/enginefs.py" "$1" "$T/data-$1" "$T/$1" "$T/mood-$1" 2>>"$T/engine.log" &
+	ASKED=$T/asked-$1 on_b "$top/tests/system/enginefs.py" "$1" "$T/data-$1" "$T/$1" "$T/mood-$1" 2>>"$T/engine.log" &
 	at_end "kill $!"
 	wait_for 10 grep -q " $T/$1 " /proc/self/mountinfo || skip_all "no FUSE: $(cat "$T/engine.log")"
 	wait_for 10 grep -q " $T/$1 " "/proc/${pid[b]}/mountinfo" || bail 'no mount for b'
@@ -101,6 +101,33 @@ for fs in "${!kind[@]}"; do
 	rm "$T/data-$fs/moved/below/file"
 	check "$fs: a removed file is stale, in the end" wait_for 20 gets STALE b getattr "$n" || diag "$(b getattr "$n")"
 done
+
+# What head b asks for a file and a directory that it never saw. Each question is one to
+# the machines of the engine. nfsd also looks at what it has open, a few times a second: the
+# least of five counts.
+asked() { # HANDLE
+	local before
+	before=$(wc -l <"$T/asked-glusterfs")
+	b getattr "$1" >/dev/null || return 1
+	tail -n "+$((before + 1))" "$T/asked-glusterfs" | wc -l
+}
+mkdir "$T/data-glusterfs/one"
+one=$(nfs lookup "${r[glusterfs]}" one)
+for n in 1 2 3 4 5; do
+	mkdir "$T/data-glusterfs/one/$n"
+	echo new >"$T/data-glusterfs/one/$n/file"
+	below=$(nfs lookup "$one" $n)
+	asked "$(nfs lookup "$below" file)" >>"$T/file-asks"
+	asked "$below" >>"$T/directory-asks"
+done
+least() { # FILE LIMIT DESCRIPTION
+	local n
+	n=$(sort -n "$T/$1" | head -n 1)
+	[ "${n:-0}" -gt 0 ] && [ "$n" -le "$2" ]
+	ok $? "$3 is found with $n questions, $2 at most"
+}
+least file-asks 5 'a file'
+least directory-asks 15 'a directory below another one'
 
 # What the engine says is not trusted.
 rm -rf "$T/data-glusterfs/wrong" && mkdir "$T/data-glusterfs/wrong" "$T/data-glusterfs/asked"

@@ -17,6 +17,9 @@ While the file MOOD exists, its text chooses a fault:
     hang        no answer until MOOD is removed
     out         the path of a directory leads out of the volume
     wrong       the path of a directory is that of another one
+
+What the kernel asks goes to the file $ASKED, if that is set: one line for each
+question, with its number in linux/fuse.h and the node.
 """
 import ctypes
 import os
@@ -180,12 +183,15 @@ def main():
     if libc.mount(b"engine", where.encode(), b"fuse." + subtype.encode(), 0,
                   options.encode()):
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
+    asked = open(os.environ.get("ASKED", os.devnull), "w", buffering=1,
+                 encoding="ascii")
     while True:
         try:
             call = os.read(fd, 1 << 20)
         except OSError:
             return
         size, op, unique, node = struct.unpack_from("<IIQQ", call)
+        print(op, node, file=asked)
         while op != INIT and engine.mood_now() == "hang":
             time.sleep(0.05)
         try:

@@ -3,7 +3,7 @@
 """One call of NLM 4 or NSM, or the services of a client that locks files.
 
     lock_call.py SERVER PROCEDURE FH [NAME=VALUE...]
-    lock_call.py SERVER turns FH COUNT
+    lock_call.py SERVER turns FH COUNT [NAME=VALUE...]
     lock_call.py SERVER free NAME [NAME=VALUE...]
     lock_call.py SERVER notify NAME STATE [NAME=VALUE...]
     lock_call.py ADDRESS services FILE [NAME=VALUE...]
@@ -57,8 +57,9 @@ def ask(server, word, fh, *words):
         holder.length)))
 
 
-def turns(server, fh, count):
-    client = nlm.Client(connect(server, nlm.NLM, {}), 4, auth_sys(0))
+def turns(server, fh, count, *words):
+    transport = connect(server, nlm.NLM, options(words))
+    client = nlm.Client(transport, 4, auth_sys(0))
     byte = {"svid": 77, "offset": 900, "length": 1}
     for _ in range(int(count)):
         client.ask(nlm.LOCK, bytes.fromhex(fh), exclusive=0, **byte)

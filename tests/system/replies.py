@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Changes whose replies are lost and that are sent again, for 84-replies.t and
-89-mirror.t.
+"""Changes whose replies are lost and that are sent again, for 27-place.t and
+84-replies.t.
 
-    replies.py ROOT FIRST SECOND [PID]
+    replies.py ROOT FIRST SECOND [PID [TRANSPORT]]
 
 Makes every change that must not be done twice at address FIRST and repeats it
-at SECOND, from the same port with the same xid: over TCP and UDP, with versions
-2 and 3. ROOT is the handle of an export. All workers of the nfsd with this PID
-are killed in between. Prints "right" or "wrong" for each change.
+at SECOND, from the same port with the same xid: over TCP and UDP or only one of
+them, with versions 2 and 3. ROOT is the handle of an export. All workers of the
+nfsd with this PID are killed in between, unless it is empty. Prints "right" or
+"wrong" for each change.
 """
 import os
 import signal
@@ -141,9 +142,9 @@ def run(kind, version, root, first, second, parent):
 
 def main():
     root, first, second = bytes.fromhex(sys.argv[1]), *sys.argv[2:4]
-    parent = int(sys.argv[4]) if len(sys.argv) > 4 else None
+    parent = int(sys.argv[4]) if sys.argv[4:5] > [""] else None
     for version in VERSIONS:
-        for kind in rpc.TRANSPORTS:
+        for kind in sys.argv[5:] or rpc.TRANSPORTS:
             run(kind, version, root, first, second, parent)
 
 

@@ -226,8 +226,9 @@ def replies(rest):
 def lines(trace):
     """(thread, system call, "(" or " resumed>", the rest of the line)."""
     for line in open(trace, encoding="ascii", errors="replace"):
-        # as a strace that does not know it calls it
-        m = LINE.match(line.replace("syscall_0x1c4", "fchmodat2"))
+        # as a strace that does not know it calls it; both rename
+        m = LINE.match(line.replace("syscall_0x1c4", "fchmodat2")
+                       .replace("renameat2", "renameat"))
         if m:
             yield m.groups()
 

@@ -333,7 +333,9 @@ struct stub_inside {
 	struct rpc_tcp *tcp, *local;
 	struct event *tick;
 	pthread_mutex_t lock;
+	pthread_cond_t counted;
 	unsigned int closed, connections;
+	unsigned int counts; /* how often connections were counted */
 	bool stop;
 };
 
@@ -376,6 +378,8 @@ on_tick(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	pthread_mutex_lock(&in->lock);
 	in->connections =
 	    rpc_tcp_connections(in->tcp) + rpc_tcp_connections(in->local);
+	in->counts++;
+	pthread_cond_broadcast(&in->counted);
 	if (in->stop && rpc_server_in_flight(in->server) == 0)
 		event_base_loopbreak(in->base);
 	pthread_mutex_unlock(&in->lock);
@@ -428,6 +432,7 @@ stub_start(struct stub_server *s)
 		err(1, "stub");
 	s->inside = in;
 	pthread_mutex_init(&in->lock, NULL);
+	pthread_cond_init(&in->counted, NULL);
 	in->base = event_base_new();
 	in->server = rpc_server_new(stub_progs, 1, &stub_hooks);
 	if (s->cache != 0)
@@ -480,11 +485,14 @@ stub_closed(const struct stub_server *s)
 unsigned int
 stub_connections(const struct stub_server *s)
 {
-	unsigned int n;
+	struct stub_inside *in = s->inside;
+	unsigned int before, n;
 
-	pthread_mutex_lock(&s->inside->lock);
-	n = s->inside->connections;
-	pthread_mutex_unlock(&s->inside->lock);
+	pthread_mutex_lock(&in->lock);
+	for (before = in->counts; in->counts == before;)
+		pthread_cond_wait(&in->counted, &in->lock);
+	n = in->connections;
+	pthread_mutex_unlock(&in->lock);
 	return n;
 }
 
@@ -557,7 +565,7 @@ stub_call(int fd, bool stream, enum stub_proc proc, const void *args,
 		.stream = stream,
 		.prog = STUB_PROG,
 		.vers = 2,
-		.timeout_ms = 5000 };
+		.timeout_ms = 5000 * TEST_SLACK };
 	uint8_t *buf;
 	struct xdr_in x;
 	int n;

@@ -8,22 +8,13 @@
 #define STUB_H
 
 #include <stdatomic.h>
+
+#include "slack.h"
 #include "transport/transport.h"
 
 #define STUB_PROG    0x20001234u
 #define STUB_DATA    1100000
 #define STUB_WORK_NS 5000000u
-
-/*
- * Sanitizers take time and memory, and so does an emulated machine, whose build
- * sets this: limits of both are multiplied by it.
- */
-#ifdef STUB_SLACK
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STUB_SLACK 20
-#else
-#define STUB_SLACK 1
-#endif
 
 enum stub_proc {
 	STUB_NULL,
@@ -81,6 +72,10 @@ void stub_start(struct stub_server *);
 void stub_stop(struct stub_server *);
 /* The number of connections that have ended. */
 unsigned int stub_closed(const struct stub_server *);
+/*
+ * The number of connections. The server counts them after this was called, so
+ * what it has done for the caller before counts.
+ */
 unsigned int stub_connections(const struct stub_server *);
 /* Connected sockets. */
 int stub_udp(const struct stub_server *);

@@ -569,6 +569,30 @@ outside(void)
 	close(fd);
 }
 
+/* As a worker asks for the handles of new files of one batch. */
+static void
+nameless(void)
+{
+	struct fh top, file = sealed("file", false, &top);
+	struct broker_seal q = {
+		.export_id = exports->list[0].id, .n = 2, .dir = top
+	};
+	struct broker_sealed a;
+	int fds[2];
+
+	fds[0] = fds[1] = openat(root, "file", O_PATH | O_CLOEXEC);
+	ok(broker_client_seal(client, &q, NULL, fds, &a) == 0 &&
+		a.list[1].error == (fh_is_kernel(&top) ? 0 : EAGAIN) &&
+		(!fh_is_kernel(&top) ||
+		    memcmp(&a.list[1].fh, &file, sizeof(file)) == 0),
+	    "handles of the kernel need no names");
+	q.utf16 = true;
+	ok(broker_client_seal(client, &q, NULL, fds, &a) == 0 &&
+		a.list[0].error == EAGAIN && a.list[1].error == EAGAIN,
+	    "those of players do");
+	close(fds[0]);
+}
+
 static void *
 serve(void *arg)
 {
@@ -654,6 +678,7 @@ main(void)
 	deleted();
 	forging();
 	outside();
+	nameless();
 	hostile();
 	over_a_socket();
 	linking();

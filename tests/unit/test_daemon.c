@@ -27,6 +27,7 @@
 #include "process/listen.h"
 #include "process/notify.h"
 #include "process/options.h"
+#include "slack.h"
 #include "tap.h"
 
 static char output[4096]; /* of the last child */
@@ -360,12 +361,12 @@ be_manager(char path[108])
 	return fd;
 }
 
-/* The next message to the manager, or "" if none comes for 5 s. */
+/* The next message to the manager, or "" if none comes for some seconds. */
 static const char *
 heard(int fd)
 {
 	static char text[256];
-	struct timeval limit = { .tv_sec = 5 };
+	struct timeval limit = { .tv_sec = 5 * TEST_SLACK };
 	ssize_t n;
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -389,7 +390,7 @@ heard_other(int fd)
 static void
 send_signal(int number)
 {
-	struct timeval limit = { .tv_sec = 5 };
+	struct timeval limit = { .tv_sec = 5 * TEST_SLACK };
 
 	(void)kill(getpid(), number);
 	(void)event_base_loopexit(base, &limit);

@@ -148,6 +148,15 @@ noticing(void)
 	(void)door_note_wait(&another, clock_ns() - second);
 	ok(atomic_load(&e->slow_until) > clock_ns(),
 	    "several long ones make the export slow, on any thread");
+	atomic_store(&e->slow_until, 0);
+	atomic_store(&e->slow_waits, 0);
+	for (i = 0; i < 8; i++) {
+		atomic_store(&e->waits_since, clock_ns() - 2 * second);
+		(void)door_note_wait(t, clock_ns() - second);
+		t->export = e;
+	}
+	ok(atomic_load(&e->slow_until) == 0,
+	    "as many over a longer time do not");
 	t->export = e;
 	door_call_clear(&c);
 }

@@ -48,6 +48,20 @@ plain_of(const char *path)
 	return plain;
 }
 
+/* Asks as a client does, which asks again while a walk is not over. */
+static int
+open_in_time(struct inode_table *t, const struct fh_plain *plain,
+    struct inode_found *found)
+{
+	unsigned int tries;
+	int result = -1;
+
+	errno = EAGAIN;
+	for (tries = 0; result == -1 && errno == EAGAIN && tries < 60; tries++)
+		result = inode_table_open(t, plain, found);
+	return result;
+}
+
 /* Opens the file and compares it with the one at path. NULL: expects ESTALE. */
 static bool
 finds(struct inode_table *t, const struct fh_plain *plain, const char *path)
@@ -56,7 +70,7 @@ finds(struct inode_table *t, const struct fh_plain *plain, const char *path)
 	struct stat got, want;
 	bool same;
 
-	if (inode_table_open(t, plain, &f) == -1)
+	if (open_in_time(t, plain, &f) == -1)
 		return path == NULL && errno == ESTALE;
 	same = path != NULL && fstat(f.fd, &got) == 0 &&
 	    fstatat(root, path, &want, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -133,7 +147,7 @@ ask(void *arg)
 	struct caller *c = arg;
 	struct inode_found found;
 
-	c->error = inode_table_open(c->t, &c->plain, &found) == 0 ? 0 : errno;
+	c->error = open_in_time(c->t, &c->plain, &found) == 0 ? 0 : errno;
 	return NULL;
 }
 

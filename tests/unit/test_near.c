@@ -4,7 +4,7 @@
  * Links: nfsd
  * Runs in: tests.
  */
-#include "nfsd/roles/near.h"
+#include "nfsd/near.h"
 #include "tap.h"
 
 /* Asks n times. Returns how often the thread had to change its place. */

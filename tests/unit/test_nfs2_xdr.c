@@ -171,6 +171,10 @@ test_attr(void)
 	cmp_ok(encode(nfs2_put_dirop), "==", 4, "LOOKUP of it gets FBIG too");
 	res.post.attr.size = 0;
 	cmp_ok(encode(nfs2_put_dirop), "==", 4 + 32 + 68, "diropres");
+	res.no_fh = true;
+	cmp_ok(encode(nfs2_put_dirop), "==", 4,
+	    "a handle that is missing is an error, not zeros");
+	res.no_fh = false;
 	res.post.attr.type = NFS_FIFO;
 	encode(nfs2_put_getattr);
 	ok(word(4) == 4 && word(8) == 0010644 && word(4 + 28) == NO,

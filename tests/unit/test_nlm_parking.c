@@ -98,6 +98,14 @@ park(void *arg UNUSED, const struct call_ctx *ctx, struct rpc_job *call)
 	return parking_add(parking, ctx, call);
 }
 
+static unsigned int waiting; /* calls of the last turn */
+
+static void
+asked_about(void *arg UNUSED, unsigned int calls)
+{
+	waiting = calls;
+}
+
 static void
 on_reply(const struct rpc_origin *o, const uint8_t *reply, size_t len)
 {
@@ -233,6 +241,7 @@ together(void)
 	ok(!receive(), "nothing is sent before the end of the turn");
 	turn();
 	ok(receive() && got.n == 3, "then all travel together");
+	cmp_ok(waiting, "==", 3, "the turn had three calls");
 	ok(got.asks[0].svid == 1 && got.asks[1].svid == 2 &&
 		got.asks[2].svid == 3 && got.asks[2].client.name_len == 1000,
 	    "in their order");
@@ -241,6 +250,7 @@ together(void)
 	ok(got.asks[0].brief && got.asks[2].brief, "all are brief");
 	(void)serve(NLMPROC_LOCK, 4, 4, 4);
 	turn();
+	cmp_ok(waiting, "==", 4, "those that wait for answers count");
 	cmp_ok(replies.n, "==", 0, "no reply before the answers");
 	answer(false);
 	ok(!receive(), "the next call waits for these answers");
@@ -279,6 +289,7 @@ prompt(void)
 	(void)serve(NLMPROC_LOCK, 3, 3, 4);
 	turn();
 	ok(replies.n == 3 && replies.stats[2] == 3, "so is the next");
+	cmp_ok(waiting, "==", 1, "it was alone in its turn");
 	after_ask = NULL;
 	cmp_ok(rpc_server_in_flight(server), "==", 0, "none is in flight");
 }
@@ -482,6 +493,7 @@ start(size_t queue_max)
 	memset(&nlm, 0, sizeof(nlm));
 	nlm.may_park = may_park;
 	nlm.park = park;
+	nlm.asked = asked_about;
 	nlm.ask = ask;
 	hooks = nlm_hooks(&nlm);
 	server = rpc_server_new(progs, 1, &hooks);

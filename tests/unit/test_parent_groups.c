@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/shm.h"
 #include "nfsd/parent/parent_groups.h"
@@ -158,6 +159,39 @@ silence(void)
 	    "until it answers again");
 }
 
+/* The files answer for their users, and the directory is down for the others. */
+static void
+half_silence(void)
+{
+	char text[2000] = "", *at = text;
+	unsigned int i, lines = 0;
+	int old = dup(STDERR_FILENO);
+	FILE *f = tmpfile();
+
+	if (old == -1 || f == NULL || dup2(fileno(f), STDERR_FILENO) == -1)
+		BAIL_OUT("stderr");
+	now_ms += PARENT_GROUPS_SAY_MS;
+	for (i = 0; i < 50; i++) {
+		parent_groups_want(groups, 40 + 2 * i);
+		(void)answer(fake.last_id, RESOLVE_LATER, UINT32_MAX, 0);
+		learn(41 + 2 * i, 1);
+		fake.asker.turn(fake.asker.arg);
+	}
+	now_ms += PARENT_GROUPS_SAY_MS;
+	fake.asker.turn(fake.asker.arg);
+	(void)dup2(old, STDERR_FILENO);
+	close(old);
+	rewind(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	(void)fclose(f);
+	while ((at = strchr(at, '\n')) != NULL) {
+		at++;
+		lines++;
+	}
+	ok(lines == 2 && strstr(text, "answers again\n") != NULL,
+	    "the log has a line a minute about it, the last one is true");
+}
+
 static void
 limits(void)
 {
@@ -213,6 +247,7 @@ main(void)
 	table = groups_map(parent_groups_fd(groups));
 	answers();
 	silence();
+	half_silence();
 	limits();
 	cleaning();
 	parent_groups_free(groups);

@@ -21,6 +21,7 @@
 #include "base/util.h"
 #include "process/daemon.h"
 #include "process/role_exports.h"
+#include "slack.h"
 #include "tap.h"
 
 #define EXPORTS (ROLE_ROOTS_MAX + 6) /* more roots than one message carries */
@@ -155,11 +156,11 @@ on_serves(void *arg, struct ipc_message *m UNUSED)
 	(void)event_base_loopbreak(base);
 }
 
-/* Runs the loop until the role acknowledges, 5 s at most. */
+/* Runs the loop until the role acknowledges, some seconds at most. */
 static void
 wait_report(void)
 {
-	struct timeval limit = { .tv_sec = 5 };
+	struct timeval limit = { .tv_sec = 5 * TEST_SLACK };
 
 	(void)event_base_loopexit(base, &limit);
 	(void)event_base_dispatch(base);

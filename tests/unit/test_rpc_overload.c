@@ -15,7 +15,7 @@
 #include "tap.h"
 
 #define CLIENTS                                                                \
-	(STUB_SLACK > 1 ? 6 : 12) /* a slow machine serves fewer in time */
+	(TEST_SLACK > 1 ? 6 : 12) /* a slow machine serves fewer in time */
 #define CALLS 4
 #define BYTES 1000000
 #define STEP  65536

@@ -6,7 +6,10 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/util.h"
 #include "rpc/reply_cache.h"
+#include "rpc/reply_rows.h"
 #include "stub.h"
 #include "tap.h"
 
@@ -246,6 +249,7 @@ test_spread(void)
 
 static const struct hash_key secret = { "tern tests" };
 static uint64_t memory[(ROWS * 1024) / sizeof(uint64_t)];
+static uint64_t beside[nitems(memory)]; /* of another process */
 
 /* A cache on the memory, as it is. Returns how many replies it knows. */
 static size_t
@@ -312,21 +316,19 @@ test_successor(void)
 	    "but nothing that has expired");
 }
 
-/* Writes a row as a compromised worker could: reply_cache.c has the layout. */
+/* Writes a row as a compromised worker could. */
 static void
 forge(size_t i, uint8_t host, uint8_t xid, uint64_t sum)
 {
-	size_t each = reply_cache_memory(ROWS) / ROWS - sizeof(uint64_t);
-	uint8_t *row = (uint8_t *)(memory + ROWS) + i * each;
-	struct reply_cache_key key = { .xid = xid, .sum = sum };
-	const uint64_t len = 28;
+	struct reply_row row = { .len = 28, .key = { .xid = xid, .sum = sum } };
+	struct reply_rows rows;
 
-	(void)addr_parse(&key.from, "192.0.2.1:700");
-	key.from.bytes[3] = host;
-	memcpy(row, &len, sizeof(len));
-	memcpy(row + sizeof(len), &key, sizeof(key));
-	memcpy(row + sizeof(len) + sizeof(key), reply_to(xid), len);
-	memory[i] = SECOND + i;
+	reply_rows_at(&rows, memory, ROWS);
+	(void)addr_parse(&row.key.from, "192.0.2.1:700");
+	row.key.from.bytes[3] = host;
+	memcpy(row.reply, reply_to(xid), (size_t)row.len);
+	rows.rows[i] = row;
+	rows.times[i] = SECOND + 2 * i;
 }
 
 static void
@@ -378,6 +380,166 @@ test_hostile(void)
 	cmp_ok(n, "==", 0, "no byte that was changed breaks a successor");
 }
 
+/* ---- siblings ---- */
+
+static struct reply_cache *sibling; /* has the memory; cache is beside it */
+
+/* Has the sibling end as a worker that is killed, and its successor begin. */
+static size_t
+sibling_anew(uint64_t now)
+{
+	reply_cache_free(sibling);
+	sibling = reply_cache_new(ROWS, memory, &secret);
+	return reply_cache_recall(sibling, now);
+}
+
+static void
+two_caches(void)
+{
+	void *of_sibling[] = { memory };
+
+	memset(memory, 0, sizeof(memory));
+	memset(beside, 0, sizeof(beside));
+	(void)sibling_anew(SECOND);
+	reset(ROWS);
+	reply_cache_free(cache);
+	cache = reply_cache_new(ROWS, beside, &secret);
+	reply_cache_siblings(cache, of_sibling, 1);
+}
+
+/* The call of this xid comes to the sibling, which runs it. */
+static struct reply_cache_entry *
+sibling_begins(uint32_t xid, uint64_t now)
+{
+	struct reply_cache_entry *e;
+	struct reply_cache_key key;
+
+	call.xid = xid;
+	reply_cache_key(sibling, &key, &call, (const uint8_t *)args, 16);
+	if (reply_cache_find(sibling, &key, now, &e) != REPLY_CACHE_NEW)
+		BAIL_OUT("the sibling knows it");
+	return e;
+}
+
+static void
+sibling_ends(struct reply_cache_entry *e, uint32_t xid)
+{
+	reply_cache_keep(e, reply_to(xid), 28);
+	reply_cache_finish(sibling, e);
+}
+
+/* The same call comes here. A new one is forgotten again. */
+static enum reply_cache_found
+comes(uint32_t xid, uint64_t now, struct reply_cache_entry **e)
+{
+	enum reply_cache_found found;
+
+	call.xid = xid;
+	found = find(16, now, e);
+	if (found == REPLY_CACHE_NEW)
+		found = reply_cache_ask(cache, *e, now);
+	if (found == REPLY_CACHE_NEW)
+		reply_cache_finish(cache, *e);
+	return found;
+}
+
+static void
+test_siblings(void)
+{
+	struct reply_cache_entry *e, *first;
+
+	two_caches();
+	cmp_ok(comes(1, SECOND, &e), "==", REPLY_CACHE_NEW,
+	    "a call that no process has is new");
+	(void)sibling_begins(9, clock_ns());
+	call.xid = 9;
+	ok(find(16, SECOND, &e) == REPLY_CACHE_NEW &&
+		reply_cache_ask(cache, e, 0) == REPLY_CACHE_ELSEWHERE,
+	    "one that began there after it came here is seen");
+	first = sibling_begins(1, SECOND);
+	cmp_ok(comes(1, SECOND, &e), "==", REPLY_CACHE_ELSEWHERE,
+	    "while another process runs it, it does not run here");
+	cmp_ok(comes(1, 2 * SECOND, &e), "==", REPLY_CACHE_ELSEWHERE,
+	    "and is forgotten each time");
+	cmp_ok(comes(1, SECOND + REPLY_CACHE_PATIENCE_NS, &e),
+	    "==", REPLY_CACHE_LOST, "for so long");
+	cmp_ok(comes(1, 2 * REPLY_CACHE_SECONDS * SECOND, &e),
+	    "==", REPLY_CACHE_LOST, "and never done here while it runs there");
+	sibling_ends(first, 1);
+	ok(comes(1, 2 * SECOND, &e) == REPLY_CACHE_HIT &&
+		reply_cache_reply(e).len == 28 &&
+		memcmp(reply_cache_reply(e).data, reply_to(1), 28) == 0,
+	    "then its reply is sent here");
+	sibling_ends(sibling_begins(2, SECOND), 2);
+	cmp_ok(sibling_anew(2 * SECOND), "==", 2, "the other one is killed");
+	call.xid = 1;
+	cmp_ok(find(16, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
+	    "this one kept a copy");
+	cmp_ok(comes(2, 2 * SECOND, &e), "==", REPLY_CACHE_HIT,
+	    "and finds what the successor knows");
+	sibling_ends(sibling_begins(4, SECOND), 4);
+	cmp_ok(comes(4, (REPLY_CACHE_SECONDS + 1) * SECOND, &e),
+	    "==", REPLY_CACHE_NEW, "until it has expired");
+}
+
+static void
+test_siblings_end(void)
+{
+	struct reply_cache_entry *e, *first;
+	unsigned int i, seen = 0;
+
+	two_caches();
+	first = sibling_begins(1, SECOND);
+	reply_cache_finish(sibling, first);
+	cmp_ok(comes(1, SECOND, &e), "==", REPLY_CACHE_NEW,
+	    "a call that ended without a reply is new");
+	(void)sibling_begins(2, SECOND);
+	cmp_ok(comes(2, SECOND, &e), "==", REPLY_CACHE_ELSEWHERE,
+	    "a call runs in a process that is killed");
+	(void)sibling_anew(SECOND);
+	cmp_ok(comes(2, SECOND, &e), "==", REPLY_CACHE_NEW,
+	    "its successor does not run it");
+	two_caches();
+	for (i = 0; i < 10 * ROWS; i++)
+		sibling_ends(sibling_begins(i, SECOND), i);
+	for (i = 0; i < 10 * ROWS; i++)
+		seen += comes(i, SECOND, &e) == REPLY_CACHE_HIT;
+	cmp_ok(seen, "==", ROWS / REPLY_CACHE_SHARE,
+	    "what was evicted is gone, and all else is found");
+}
+
+/* Whatever a sibling writes, this cache works. */
+static void
+test_hostile_sibling(void)
+{
+	uint8_t *bytes = (uint8_t *)memory;
+	size_t i, n = 0, size = reply_cache_memory(ROWS);
+	struct reply_cache_entry *e;
+	struct reply_rows rows;
+	unsigned int round;
+
+	two_caches();
+	reply_rows_at(&rows, memory, ROWS);
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < size; i++)
+			bytes[i] = (uint8_t)hash_mix(round * size + i);
+		for (i = 0; i < rows.nslots && round % 2 == 0; i++)
+			rows.slots[i] = (uint32_t)(1 + i % ROWS);
+		for (i = 0; i < ROWS; i++)
+			rows.times[i] = SECOND;
+		n += comes(round, SECOND, &e) != REPLY_CACHE_NEW;
+	}
+	cmp_ok(n, "==", 0, "noise is no reply");
+	for (i = 0; i < size; i++) {
+		two_caches();
+		sibling_ends(sibling_begins(1, SECOND), 1);
+		bytes[i] ^= 0xff;
+		if (comes(1, SECOND, &e) == REPLY_CACHE_HIT)
+			n += reply_cache_reply(e).len > REPLY_CACHE_REPLY_MAX;
+	}
+	cmp_ok(n, "==", 0, "nor is any byte of it trusted");
+}
+
 int
 main(void)
 {
@@ -392,6 +554,10 @@ main(void)
 	test_successor();
 	test_forged();
 	test_hostile();
+	test_siblings();
+	test_siblings_end();
+	test_hostile_sibling();
+	reply_cache_free(sibling);
 	reply_cache_free(cache);
 	reply_cache_free(NULL);
 	done_testing();

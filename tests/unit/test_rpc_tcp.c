@@ -474,7 +474,7 @@ test_fairness(const struct stub_server *s)
 		while ((got = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
 			;
 	}
-	ok(i == 20 && best <= 20 * STUB_SLACK,
+	ok(i == 20 && best <= 20 * TEST_SLACK,
 	    "8 KiB by UDP beside a stream: %lld ms", (long long)best);
 	close(fd);
 	close(udp);

@@ -3,6 +3,8 @@
  * Memory that processes share.
  * Runs in: tests.
  */
+#include <sys/mman.h>
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -12,7 +14,7 @@
 int
 main(void)
 {
-	int fd = shm_new(4096), pair[2];
+	int fd = shm_new(4096), pair[2], reader;
 	char *at, *seen;
 	void *published = NULL;
 
@@ -28,6 +30,13 @@ main(void)
 	ok(pipe(pair) == 0 && write(pair[1], "y", 1) == 1 &&
 		read(pair[0], seen, 1) == -1 && errno == EFAULT,
 	    "a read-only mapping cannot be written");
+	reader = shm_reader(fd);
+	seen = reader == -1 ? NULL : shm_map(reader, 4096, false);
+	ok(seen != NULL && seen[0] == 'x', "a reader sees the same");
+	ok(shm_map(reader, 4096, true) == NULL &&
+		mprotect(seen, 4096, PROT_READ | PROT_WRITE) == -1 &&
+		write(reader, "y", 1) == -1,
+	    "and can write it in no way");
 	ok(ftruncate(fd, 0) == -1 && ftruncate(fd, 8192) == -1,
 	    "no process can change its size");
 	ok(shm_map(-1, 4096, true) == NULL, "a bad descriptor is an error");

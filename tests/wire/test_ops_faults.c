@@ -111,12 +111,13 @@ put_empty(void)
 	xdr_put_string(&out, "empty");
 }
 
+/* Onto a name: to a free one there would be another call. */
 static void
 put_rename(void)
 {
 	put_hello();
 	put_handle("root");
-	xdr_put_string(&out, "new");
+	xdr_put_string(&out, "link");
 }
 
 static void

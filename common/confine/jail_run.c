@@ -81,21 +81,36 @@ take(struct jail_heard *h, uint32_t type, const struct jail_found *found,
 	return type != JAIL_SAY_FAILED && type != JAIL_SAY_DONE;
 }
 
-/* Hears the child until it has finished, has died, or the time is over. */
+/* Waits for a message until the time is over, and then looks once more. */
+static bool
+has_message(int fd, uint64_t until)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t now;
+	int n;
+
+	do {
+		now = clock_ms();
+		n = poll(&p, 1, now < until ? (int)(until - now) : 0);
+	} while (n <= 0 && now < until);
+	return n == 1;
+}
+
+/*
+ * Hears the child until it has finished, has died, or the time is over. What it has
+ * said by then counts, also if this process itself had to wait.
+ */
 static void
 hear(int fd, struct jail_heard *h)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	uint64_t until = clock_ms() + JAIL_WAIT_MS, now;
+	uint64_t until = clock_ms() + JAIL_WAIT_MS;
 	struct jail_found found;
 	uint32_t type;
 	size_t nfds;
 	int fds[2];
 
 	h->error = ETIMEDOUT;
-	while ((now = clock_ms()) < until) {
-		if (poll(&p, 1, (int)(until - now)) <= 0)
-			continue;
+	while (has_message(fd, until)) {
 		nfds = 2;
 		memset(&found, 0, sizeof(found));
 		if (ipc_receive(fd, &type, &found, sizeof(found), fds, &nfds) <

@@ -120,3 +120,17 @@ submounts_open(struct submounts *s, const struct jail *jail,
 	tell(s, before, "is entered (crossmnt)");
 	tell(before, s, "is unmounted: no longer entered");
 }
+
+const char *
+submounts_path(const struct submounts *s, const struct exports *ex, uint16_t id)
+{
+	const struct export *e = exports_find_id(ex, id);
+	size_t i;
+
+	if (e != NULL)
+		return e->path;
+	for (i = 0; i < s->n; i++)
+		if (s->list[i].id == id)
+			return s->list[i].path;
+	return NULL;
+}

@@ -40,5 +40,8 @@ void submounts_list(struct submounts *, const struct exports *,
  */
 void submounts_open(struct submounts *, const struct jail *,
     struct submounts *before);
+/* The path of an export or of a filesystem inside one; NULL: none has this id. */
+const char *submounts_path(const struct submounts *, const struct exports *,
+    uint16_t id);
 
 #endif

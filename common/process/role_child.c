@@ -380,6 +380,34 @@ role_send(struct role_child *c, uint32_t type, const void *data, size_t len,
 	return true;
 }
 
+bool
+role_runs(const struct role_child *c)
+{
+	return c != NULL && c->channel != -1;
+}
+
+void
+role_connect(struct role_child *const to[2], uint32_t type, size_t n,
+    const void *data, size_t len)
+{
+	int ends[2][IPC_FDS_MAX] = { { 0 } }, pair[2];
+	size_t i, side;
+
+	if (!role_runs(to[0]) || !role_runs(to[1]))
+		return;
+	for (i = 0; i < n; i++) {
+		if (ipc_pair(pair) == -1)
+			fatal("channel");
+		ends[0][i] = pair[0];
+		ends[1][i] = pair[1];
+	}
+	for (side = 0; side < 2; side++) {
+		(void)role_send(to[side], type, data, len, ends[side], n);
+		for (i = 0; i < n; i++)
+			close(ends[side][i]);
+	}
+}
+
 int
 role_channel(const struct role_child *c)
 {

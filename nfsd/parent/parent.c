@@ -74,6 +74,7 @@ struct parent {
 	struct names *names;
 	struct parent_groups *groups; /* NULL: those of the calls count */
 	bool serving; /* every role has been ready once */
+	bool must_repeat; /* the list, to those that ask the broker */
 	struct event *on_patience;
 	bool stopping;
 };
@@ -121,28 +122,11 @@ send_exports(const struct parent *p, struct role_child *child)
 static void
 connect_roles(struct parent *p, unsigned int worker)
 {
-	struct nfsd_channels m = { .asker = NFSD_ASKER_WORKER,
+	const struct nfsd_channels m = { .asker = NFSD_ASKER_WORKER,
 		.worker = worker };
-	int pair[2], ours[NFSD_THREADS_MAX + 1], theirs[NFSD_THREADS_MAX + 1];
-	unsigned int i, n = p->n->setup.threads + 1;
+	struct role_child *const to[2] = { p->broker, p->workers[worker] };
 
-	if (p->broker == NULL || role_channel(p->broker) == -1 ||
-	    p->workers[worker] == NULL ||
-	    role_channel(p->workers[worker]) == -1)
-		return;
-	for (i = 0; i < n; i++) {
-		if (ipc_pair(pair) == -1)
-			fatal("channel");
-		ours[i] = pair[0];
-		theirs[i] = pair[1];
-	}
-	(void)role_send(p->broker, NFSD_CHANNELS, &m, sizeof(m), ours, n);
-	(void)role_send(p->workers[worker], NFSD_CHANNELS, &m, sizeof(m),
-	    theirs, n);
-	for (i = 0; i < n; i++) {
-		close(ours[i]);
-		close(theirs[i]);
-	}
+	role_connect(to, NFSD_CHANNELS, p->n->setup.threads + 1, &m, sizeof(m));
 }
 
 static size_t
@@ -235,6 +219,33 @@ on_serves(void *arg, struct ipc_message *m UNUSED)
 }
 
 static void
+send_to_askers(struct parent *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n->setup.workers; i++)
+		send_exports(p, p->workers[i]);
+	parent_locks_exports(&p->locks);
+}
+
+/*
+ * Roles have the list at once, since it may take rights away. So one of them may
+ * have asked the broker before that had it, and keep a descriptor of what was
+ * mounted there before. It lets that go when it gets the list again.
+ */
+static void
+on_broker_serves(void *arg, struct ipc_message *m)
+{
+	struct parent *p = role_arg(arg);
+
+	on_serves(arg, m);
+	if (!p->must_repeat || !role_is_current(p->broker))
+		return;
+	p->must_repeat = false;
+	send_to_askers(p);
+}
+
+static void
 on_bad_worker(void *arg, struct ipc_message *m)
 {
 	struct parent *p = role_arg(arg);
@@ -315,20 +326,12 @@ worker_of(void *arg, unsigned int worker)
 	return p->workers[worker];
 }
 
-/* The path of an export or of a filesystem inside one; NULL: none. */
 static const char *
 path_of(void *arg, uint16_t export_id)
 {
 	const struct parent *p = arg;
-	const struct export *e = exports_find_id(p->file.list, export_id);
-	size_t i;
 
-	if (e != NULL)
-		return e->path;
-	for (i = 0; i < p->subs.n; i++)
-		if (p->subs.list[i].id == export_id)
-			return p->subs.list[i].path;
-	return NULL;
+	return submounts_path(&p->subs, p->file.list, export_id);
 }
 
 static void
@@ -403,7 +406,7 @@ static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
-	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
+	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_broker_serves },
 	[ROLE_PONG]       = { "pong",       sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_BAD_WORKER] = { "bad worker", sizeof(struct nfsd_bad), sizeof(struct nfsd_bad), 0, 0, on_bad_worker },
 };
@@ -507,12 +510,9 @@ choose_mode(struct parent *p)
 static void
 send_to_all(struct parent *p)
 {
-	unsigned int i;
-
+	p->must_repeat = true;
 	send_exports(p, p->broker);
-	for (i = 0; i < p->n->setup.workers; i++)
-		send_exports(p, p->workers[i]);
-	parent_locks_exports(&p->locks);
+	send_to_askers(p);
 }
 
 /* The locks role is never restarted for this: it would lose its table. */

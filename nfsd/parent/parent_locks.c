@@ -34,55 +34,21 @@ _Static_assert(LOCKS_SERVERS <= IPC_FDS_MAX && LOCKS_THREADS < IPC_FDS_MAX,
 #define RETRY_MS 1000 /* between tries to write to a disk that refused it */
 #define TURN_MS	 100 /* between two looks at floating addresses that move */
 
-static bool
-runs(const struct role_child *role)
-{
-	return role != NULL && role_channel(role) != -1;
-}
-
-/* Sends the ends of n new channels to two roles. */
-static void
-make_channels(struct role_child *const to[2], const uint32_t type[2], size_t n,
-    const struct nfsd_channels *m)
-{
-	int ends[2][IPC_FDS_MAX], pair[2];
-	size_t len, i, side;
-
-	for (i = 0; i < n; i++) {
-		if (ipc_pair(pair) == -1)
-			fatal("channel");
-		ends[0][i] = pair[0];
-		ends[1][i] = pair[1];
-	}
-	for (side = 0; side < 2; side++) {
-		len = type[side] == NFSD_CHANNELS ? sizeof(*m) : 0;
-		(void)role_send(to[side], type[side], m, len, ends[side], n);
-		for (i = 0; i < n; i++)
-			close(ends[side][i]);
-	}
-}
-
 void
 parent_locks_connect(struct parent_locks *l)
 {
 	static const struct nfsd_channels m = { .asker = NFSD_ASKER_LOCKS };
-	static const uint32_t type[2] = { NFSD_CHANNELS, NFSD_CHANNELS };
 	struct role_child *const to[2] = { l->broker(l->arg),
 		l->roles[PARENT_LOCKS] };
 
-	if (runs(to[0]) && runs(to[1]))
-		make_channels(to, type, LOCKS_SERVERS, &m);
+	role_connect(to, NFSD_CHANNELS, LOCKS_SERVERS, &m, sizeof(m));
 }
 
 /* Connects the two roles, if both run. The last channel is that of events. */
 static void
 connect_locks(struct parent_locks *l)
 {
-	static const uint32_t type[2] = { NFSD_LOCKS_CHANNELS,
-		NFSD_LOCKS_CHANNELS };
-
-	if (runs(l->roles[PARENT_NLM]) && runs(l->roles[PARENT_LOCKS]))
-		make_channels(l->roles, type, LOCKS_THREADS + 1, NULL);
+	role_connect(l->roles, NFSD_LOCKS_CHANNELS, LOCKS_THREADS + 1, NULL, 0);
 }
 
 /* ---- the lists ---- */
@@ -113,7 +79,7 @@ send_book(struct role_child *role, const struct lock_book *b)
 		.grace = lock_book_grace(b) };
 	size_t i;
 
-	if (!runs(role))
+	if (!role_runs(role))
 		return;
 	for (i = 0; m.grace > 0 && i < b->state.n; i++)
 		m.n += b->state.clients[i].lost;
@@ -140,7 +106,7 @@ send_start(const struct parent_locks *l, struct role_child *role)
 static void
 begin_book(struct parent_locks *l, struct lock_book *b)
 {
-	if (!b->here || b->leaving || !runs(l->roles[PARENT_LOCKS]) ||
+	if (!b->here || b->leaving || !role_runs(l->roles[PARENT_LOCKS]) ||
 	    !lock_book_begin(b, l->n->grace))
 		return;
 	send_book(l->roles[PARENT_LOCKS], b);
@@ -179,7 +145,7 @@ turn(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 
 	for (i = 1; i < l->books.n; i++) {
 		b = &l->books.list[i];
-		if (b->leaving && runs(l->roles[PARENT_LOCKS])) {
+		if (b->leaving && role_runs(l->roles[PARENT_LOCKS])) {
 			m.at = b->at;
 			(void)role_send(l->roles[PARENT_LOCKS],
 			    NFSD_LOCKS_LEAVE, &m, sizeof(m), NULL, 0);
@@ -488,7 +454,7 @@ locks_role(void *arg)
 	const struct parent_locks *l = arg;
 	struct role_child *role = l->roles[PARENT_LOCKS];
 
-	return runs(role) ? role : NULL;
+	return role_runs(role) ? role : NULL;
 }
 
 static const char *

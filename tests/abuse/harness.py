@@ -160,21 +160,34 @@ class World:
         """The processes of this name, such as "nfsd: tls"."""
         found = []
         for pid in self._all_pids():
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if f.read().startswith(name.encode()):
-                    found.append(pid)
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if f.read().startswith(name.encode()):
+                        found.append(pid)
+            except OSError:  # it has ended since
+                continue
         return found
 
     def cpu(self):
         """Seconds that all processes have used until now."""
-        return sum(cpu_seconds(pid) for pid in self._all_pids())
+        return self._sum(cpu_seconds)
 
     def _memory(self):
-        return sum(proc_status(pid, "RssAnon") for pid in self._all_pids())
+        return self._sum(lambda pid: proc_status(pid, "RssAnon"))
+
+    def _sum(self, figure):
+        """Of all processes but those that end meanwhile."""
+        total = 0
+        for pid in self._all_pids():
+            try:
+                total += figure(pid)
+            except OSError:
+                continue
+        return total
 
     def _sockets(self):
-        return sum(link.startswith("socket:") for pid in self._all_pids()
-                   for link in links(pid))
+        return self._sum(lambda pid: sum(link.startswith("socket:")
+                                         for link in links(pid)))
 
     def _log_lines(self):
         total = 0
@@ -197,8 +210,8 @@ class World:
             return
         pids, memory, sockets, lines = before
         # A parent that looks at mounts has children for a moment.
-        eventually(lambda: self._all_pids() == pids)
-        self.equal(self._all_pids(), pids, "processes")
+        self.true(eventually(lambda: self._all_pids() == pids),
+                  f"processes {pids} -> {self._all_pids()}")
         self.true(eventually(lambda: self._sockets() <= sockets, 20),
                   f"sockets {sockets} -> {self._sockets()}")
         if not grows:

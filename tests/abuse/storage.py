@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: ISC
 """Disks and filesystems that are full, slow or broken."""
+import os
 import signal
 import threading
 import time
 
 from disks import Disk, Moody
 from harness import Failure, case
-from nfs import (DQUOT, FILE_SYNC, IO, JUKEBOX, NFS, NOSPC, OK, P3, ROFS, STALE,
-                 UNSTABLE, sattr3)
+from nfs import (ACCES, DQUOT, FILE_SYNC, IO, JUKEBOX, NFS, NOSPC, OK, P3, ROFS,
+                 STALE, UNSTABLE, sattr3)
 from process import eventually
 from rpc import auth_sys, call, opaque
 from servers import Server
@@ -60,14 +61,51 @@ def read_only(w, s, c, root):
     w.equal(c.setattr(root, mode=0o700).status(), ROFS, "SETATTR")
     w.equal(c.getattr(root).status(), OK, "GETATTR")
     s.disk.remount("rw")
-    # nfsd mounts it anew. Meanwhile clients are told to wait, or the old state.
+    fh = becomes(w, OK, lambda: c.create(root, "n")).fh
+    becomes(w, OK, lambda: c.write(fh, 0, b"again"))
+
+
+def becomes(w, status, make_call):
+    """nfsd mounts a filesystem anew. Meanwhile clients are told to wait, or the
+    old state. For the moment in which workers still have the old mount and it
+    is gone from their jail, Landlock refuses. The last reply."""
     seen = []
-    w.true(eventually(lambda: seen.append(c.create(root, "n")) or
-                      seen[-1].status() == OK), "not writable again")
+    w.true(eventually(lambda: seen.append(make_call()) or
+                      seen[-1].status() == status),
+           f"never {status}: {seen[-1].status()}")
     for reply in seen[:-1]:
-        w.among(reply.status(), (ROFS, JUKEBOX), "CREATE")
-    fh = seen[-1].fh
-    w.equal(c.write(fh, 0, b"again").status(), OK, "writable again")
+        w.among(reply.status(), (ROFS, JUKEBOX, ACCES), "meanwhile")
+    return seen[-1]
+
+
+def asleep(w, s, c, root):
+    """A worker learns that a filesystem was mounted anew, and asks the broker
+    before that does."""
+    (broker,) = s.roles("nfsd: broker")
+    other = s.nfs3(timeout=0.3)
+
+    def is_answered():
+        try:
+            return other.getattr(root).status() == OK
+        except TimeoutError:
+            return False
+
+    def is_mounted(how):
+        with open(f"/proc/{broker}/mountinfo", encoding="ascii") as f:
+            return any(line.split()[4] == s.disk.where and
+                       line.split()[5].startswith(how) for line in f)
+
+    s.disk.remount("ro")
+    w.true(eventually(lambda: is_mounted("ro")), "not mounted anew")
+    w.true(eventually(is_answered), "no answer")
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        s.disk.remount("rw")
+        w.true(eventually(lambda: not is_answered()), "nothing was learned")
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    becomes(w, OK, lambda: c.create(root, "n"))
+    other.close()
 
 
 def dying(w, s, c, root):
@@ -107,7 +145,7 @@ def disks(w):
     for what, *disk in (
             (full, "ext4", 24), (out_of_inodes, "ext4", 24, "-N", "32"),
             (quota, "btrfs", 120), (read_only, "ext4", 24),
-            (dying, "ext4", 24), (unmounted, "ext4", 24)):
+            (asleep, "ext4", 24), (dying, "ext4", 24), (unmounted, "ext4", 24)):
         s = Server(w, "{d}/rw 127.0.0.0/8(rw,insecure)\n"
                    "{d}/disk 127.0.0.0/8(rw,insecure,mp)", dirs=("disk",))
         with Disk(s.dir + "/disk", *disk) as s.disk, s:

@@ -120,7 +120,7 @@ nfsd_mode() {
 	exports "$T/export *($5)"
 	check "nfsd $1: starts with all layers of the sandbox" \
 	    start nfsd -R -w 1 -o strict || return
-	sealed nfsd 2
+	sealed nfsd 4
 	like "$(cat "$T/nfsd.log")" "mode: $1" "nfsd $1: logs its mode"
 	w=$(role_pid nfsd worker)
 	b=$(role_pid nfsd broker)
@@ -176,7 +176,7 @@ like "$(grep 'sandbox: missing' "$T/mountd.log")" 'network namespace.*chroot' \
 is "$(stat -c %U:%a "$T/key")" alice:600 'the key belongs to the user'
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts for a plain user' start nfsd -p 5049 -w 1
-	sealed nfsd 2
+	sealed nfsd 4
 	w=$(role_pid nfsd worker)
 	is "$(status "$w" Uid)" 1001 'its worker runs as that user'
 	has_filter "$w" 'its worker has a system call filter'
@@ -215,7 +215,7 @@ like "$(grep 'sandbox: missing' "$T/mountd.log")" \
 check 'mountd serves in a container' wait_for 5 rpcinfo -T tcp 127.0.0.1 mountd 3
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts in a container' start nfsd -p 2049 -w 1
-	sealed nfsd 2
+	sealed nfsd 4
 	like "$(grep 'broker: sandbox: missing' "$T/nfsd.log")" \
 	    'capabilities \(dac_read_search\)' \
 	    'the broker logs that it may not open handles'

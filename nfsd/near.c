@@ -80,6 +80,22 @@ near_note(struct near *near, uint32_t cpu, bool alone)
 	return near->cpu != old;
 }
 
+void
+near_trail_init(struct near_trail *t)
+{
+	*t = (struct near_trail){ .cpu = NEAR_ANY };
+}
+
+uint32_t
+near_trail_follow(struct near_trail *t, uint32_t cpu)
+{
+	if (cpu == t->cpu)
+		t->misses = 0;
+	else if (t->cpu == NEAR_ANY || t->misses++ < NEAR_CHASE)
+		t->cpu = cpu;
+	return t->cpu;
+}
+
 static void
 stay(struct near_packets *p, uint32_t cpu)
 {
@@ -93,14 +109,20 @@ stay(struct near_packets *p, uint32_t cpu)
 }
 
 static void
+run_anywhere(struct near_packets *p)
+{
+	p->alone = 0;
+	near_trail_init(&p->trail);
+	stay(p, NEAR_ANY);
+}
+
+static void
 on_look(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct near_packets *p = arg;
 
-	if (p->idle) {
-		p->alone = 0;
-		stay(p, NEAR_ANY);
-	}
+	if (p->idle)
+		run_anywhere(p);
 	p->idle = true;
 	stay(p, p->cpu);
 }
@@ -110,6 +132,7 @@ near_packets_init(struct near_packets *p, struct event_base *base,
     struct rpc_streams *streams)
 {
 	*p = (struct near_packets){ .streams = streams, .cpu = NEAR_ANY };
+	near_trail_init(&p->trail);
 	near_learn(&p->anywhere);
 	p->look = evtimer_new(base, on_look, p);
 	if (p->look == NULL)
@@ -127,9 +150,10 @@ void
 near_packets_turn(struct near_packets *p, unsigned int calls)
 {
 	p->idle = false;
-	p->alone = calls == 1 ? p->alone + 1 : 0;
-	if (p->alone == 0)
-		stay(p, NEAR_ANY);
-	else if (p->alone % NEAR_AFTER == 0)
-		stay(p, rpc_streams_processor(p->streams, p->caller));
+	if (calls != 1)
+		run_anywhere(p);
+	else if (++p->alone % NEAR_AFTER == 0)
+		stay(p,
+		    near_trail_follow(&p->trail,
+			rpc_streams_processor(p->streams, p->caller)));
 }

@@ -19,6 +19,7 @@
 
 #define NEAR_ANY   UINT32_MAX
 #define NEAR_AFTER 32 /* in a row: questions, or turns of the event loop */
+#define NEAR_CHASE 2 /* times that the event loop goes after packets in vain */
 
 struct event;
 struct event_base;
@@ -31,12 +32,23 @@ struct near {
 	unsigned int n; /* questions from there in a row, each alone */
 };
 
+/*
+ * Where packets arrive. The kernel takes in those of a client on this machine where
+ * the client runs. It lets such a client run on another processor as soon as nlm
+ * comes to the same one, if that is idle. Then each would go after the other.
+ */
+struct near_trail {
+	uint32_t cpu; /* where to stay, or NEAR_ANY */
+	unsigned int misses; /* looks in a row that found packets elsewhere */
+};
+
 /* The event loop of nlm. */
 struct near_packets {
 	struct rpc_streams *streams;
 	struct event *look; /* once a second while it stays */
 	uint64_t caller; /* connection of the last call; 0: a datagram */
 	unsigned int alone; /* turns with one call, in a row */
+	struct near_trail trail;
 	uint32_t cpu; /* where it stays, or NEAR_ANY */
 	bool idle; /* no turn since the last look */
 	cpu_set_t anywhere;
@@ -48,6 +60,13 @@ void near_init(struct near *);
  * if that changes where the thread must stay.
  */
 bool near_note(struct near *, uint32_t cpu, bool alone);
+
+void near_trail_init(struct near_trail *);
+/*
+ * A look has found that packets arrive at this processor. Says where to stay: there,
+ * or where the thread is if they went elsewhere each time that it came.
+ */
+uint32_t near_trail_follow(struct near_trail *, uint32_t cpu);
 
 /* The streams are those that calls come from. */
 void near_packets_init(struct near_packets *, struct event_base *,

@@ -18,6 +18,37 @@ ask(struct near *near, uint32_t cpu, bool alone, unsigned int n)
 	return changes;
 }
 
+static void
+test_trail(void)
+{
+	struct near_trail t;
+	unsigned int i;
+
+	near_trail_init(&t);
+	cmp_ok(near_trail_follow(&t, 1), "==", 1,
+	    "nlm goes where packets arrive");
+	for (i = 0; i < 10; i++)
+		(void)near_trail_follow(&t, 1);
+	cmp_ok(near_trail_follow(&t, 3), "==", 3,
+	    "and goes after them when that changes");
+	for (i = 0; i < 10; i++) {
+		(void)near_trail_follow(&t, 3);
+		if (near_trail_follow(&t, i) != i ||
+		    near_trail_follow(&t, i) != i)
+			break;
+	}
+	cmp_ok(i, "==", 10, "however often, if they stay for a while");
+	near_trail_init(&t);
+	for (i = 0; i < 1000; i++)
+		(void)near_trail_follow(&t, t.cpu == 1 ? 0 : 1);
+	i = t.cpu;
+	ok(near_trail_follow(&t, 1 - i) == i && near_trail_follow(&t, i) == i,
+	    "a client that flees is not gone after");
+	near_trail_init(&t);
+	cmp_ok(near_trail_follow(&t, NEAR_ANY), "==", NEAR_ANY,
+	    "of a datagram nothing is known");
+}
+
 int
 main(void)
 {
@@ -45,5 +76,6 @@ main(void)
 	for (i = 0; i < 1000; i++)
 		changes += near_note(&near, i % 2, true);
 	cmp_ok(changes, "==", 0, "it does not follow to and fro");
+	test_trail();
 	done_testing();
 }

@@ -119,9 +119,8 @@ for fs in "${!where[@]}"; do
 done
 exports "$(printf '%s' "$text" | sed "s,^$T/tmpfs ,$T/new ,")"
 kill -HUP "${pid[nfsd]}"
-wait_for 5 grep -q "removed $T/tmpfs" "$T/nfsd.log"
-is "$(nfs getattr "${file[tmpfs]}")" STALE \
-	"a handle of a removed export gets STALE"
+stale() { [ "$(nfs getattr "${file[tmpfs]}")" = STALE ]; }
+check 'a handle of a removed export gets STALE' wait_for 5 stale
 is "$(nfs read "${file[ext4]:-${file[overlay]}}" 0 100)" top \
 	"other exports are served"
 exports "$text"

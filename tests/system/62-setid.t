@@ -69,13 +69,20 @@ nfs -u 0:0 setattr "$d" 2770
 is "$(mode "$T/trust/theirs")" 2770 "root sets the bit of another user's directory"
 is "$(grep -c 'killed\|was ended\|restarting' "$T/nfsd.log")" 0 'no role was killed'
 
-# reload OPTION LOG-TEXT
+ended() { # PID...: has each of them?
+	local p
+	for p; do [ ! -e "/proc/$p" ] || return 1; done
+}
+# reload OPTION LOG-TEXT. The mode is logged before the roles of the old one end.
 reload() {
+	local was
+	mapfile -t was < <(pgrep -P "${pid[nfsd]}" -f '^nfsd: (worker|broker)')
 	exports "$(text "$1")"
 	: >"$T/nfsd.log"
 	kill -HUP "${pid[nfsd]}"
 	wait_for 10 grep -q "$2" "$T/nfsd.log"
 	ok $? "a reload logs: $2"
+	wait_for 20 ended "${was[@]}"
 	wait_for 20 nfs -u 1001:1001 getattr "$x"
 }
 reload ,setid 'mode: root, set-id bits permitted'

@@ -174,10 +174,14 @@ def broker_questions(w):
         for data in [question(h) for h in forged] + [
                 question(fh, 2, uid=0), question(fh, 2, gid=0),
                 question(ro, 2)]:
-            with broker_channel(s.role("nfsd", "worker")) as end:
+            worker = s.role("nfsd", "worker")
+            with broker_channel(worker) as end:
                 got = ask(end, BROKER_OPEN, data)
             w.true(got is None or (got[0] != 0 and got[1] == -1),
                    f"{data[:48].hex()}: {got}")
+            # The broker hangs up before the parent has ended the worker.
+            w.true(got or eventually(lambda p=worker: not os.path.exists(
+                f"/proc/{p}"), 10), f"{data[:48].hex()}: the worker lives on")
             s.settle()
         # Set-id bits of a file, of another user's directory, and read-only.
         for target in (fh, root, ro):

@@ -25,7 +25,8 @@
 #include "transport/transport.h"
 #include "tap.h"
 
-#define NFS 100003u
+#define NFS	  100003u
+#define TURNS_MIN 20
 
 static struct event_base *base;
 static struct portmap pm;
@@ -116,12 +117,14 @@ wait_done(const struct registration *r, bool done)
 	return true;
 }
 
+/* At least TURNS_MIN turns: the process may get no CPU for all of the time. */
 static void
 turn_for(double seconds)
 {
 	double end = now() + seconds;
+	int turns;
 
-	while (now() < end) {
+	for (turns = 0; turns < TURNS_MIN || now() < end; turns++) {
 		(void)event_base_loop(base, EVLOOP_NONBLOCK);
 		(void)usleep(500);
 	}

@@ -20,9 +20,14 @@ role_pid() { pids_of "$1" | while read -r p; do
 	tr '\0' ' ' <"/proc/$p/cmdline" | grep -q "^$1: $2" && echo "$p"
 done | head -n 1; }
 
-# sealed NAME COUNT: waits until that many of its processes are sealed.
-sealed() { wait_for 10 has_sealed "$1" "$2"; }
-has_sealed() { [ "$(grep -c 'sandbox: mounts' "$T/$1.log")" -ge "$2" ]; }
+# sealed NAME [ROLE...]: waits until these processes of it are sealed.
+sealed() {
+	local name=$1 role
+	shift
+	for role in "${@:-}"; do
+		wait_for 10 grep -q "^$name: ${role:+$role: }sandbox: mounts" "$T/$name.log"
+	done
+}
 
 status() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
@@ -62,12 +67,12 @@ none=0000000000000000
 
 exports "$T/export *(rw)"
 check 'portmapd starts with all layers of the sandbox' start portmapd -o strict
-sealed portmapd 1
+sealed portmapd
 locked "${pid[portmapd]}" portmapd 901 $none
 is "$(find -L "/proc/${pid[portmapd]}/root" -mindepth 1 | wc -l)" 0 \
     "portmapd: its root is empty"
 check 'mountd starts with all layers of the sandbox' start mountd -o strict
-sealed mountd 1
+sealed mountd worker
 w=$(role_pid mountd worker)
 like "$(tr '\0' ' ' <"/proc/${pid[mountd]}/cmdline")" '^mountd: parent' \
     'mountd: parent has its title'
@@ -120,7 +125,7 @@ nfsd_mode() {
 	exports "$T/export *($5)"
 	check "nfsd $1: starts with all layers of the sandbox" \
 	    start nfsd -R -w 1 -o strict || return
-	sealed nfsd 4
+	sealed nfsd worker broker
 	like "$(cat "$T/nfsd.log")" "mode: $1" "nfsd $1: logs its mode"
 	w=$(role_pid nfsd worker)
 	b=$(role_pid nfsd broker)
@@ -162,11 +167,11 @@ chown alice:alice "$T/run" "$T"
 TERN_WRAP="setpriv --reuid 1001 --regid 1001 --clear-groups"
 touch "$T/portmapd.log" "$T/mountd.log"
 check 'portmapd starts for a plain user' start portmapd -p 5111
-sealed portmapd 1
+sealed portmapd
 is "$(status "${pid[portmapd]}" Uid)" 1001 'portmapd runs as that user'
 has_filter "${pid[portmapd]}" 'portmapd has a system call filter'
 check 'mountd starts for a plain user' start mountd -p 5048
-sealed mountd 1
+sealed mountd worker
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 1001 'its worker runs as that user'
 has_filter "$w" 'its worker has a system call filter'
@@ -176,7 +181,7 @@ like "$(grep 'sandbox: missing' "$T/mountd.log")" 'network namespace.*chroot' \
 is "$(stat -c %U:%a "$T/key")" alice:600 'the key belongs to the user'
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts for a plain user' start nfsd -p 5049 -w 1
-	sealed nfsd 4
+	sealed nfsd worker broker
 	w=$(role_pid nfsd worker)
 	is "$(status "$w" Uid)" 1001 'its worker runs as that user'
 	has_filter "$w" 'its worker has a system call filter'
@@ -203,7 +208,7 @@ chown -R root:root "$T/run" "$T"
 rm -rf "$T/run" "$T/key"
 check 'portmapd starts in a container' start portmapd
 check 'mountd starts in a container' start mountd -p 20048
-sealed mountd 1
+sealed mountd worker
 w=$(role_pid mountd worker)
 is "$(status "$w" Uid)" 902 'mountd worker: runs as its own user'
 is "$(status "$w" CapPrm)" $none 'mountd worker: has no capability'
@@ -215,7 +220,7 @@ like "$(grep 'sandbox: missing' "$T/mountd.log")" \
 check 'mountd serves in a container' wait_for 5 rpcinfo -T tcp 127.0.0.1 mountd 3
 if [ -x "$O/nfsd/nfsd" ]; then
 	check 'nfsd starts in a container' start nfsd -p 2049 -w 1
-	sealed nfsd 4
+	sealed nfsd worker broker
 	like "$(grep 'broker: sandbox: missing' "$T/nfsd.log")" \
 	    'capabilities \(dac_read_search\)' \
 	    'the broker logs that it may not open handles'

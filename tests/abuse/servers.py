@@ -56,6 +56,7 @@ class Server(World):
         self.environment = {**os.environ, **(env or {})}
         self.processes = {}
         self.forgive = ""  # ends of processes that the case wants
+        self.whole = None  # the titles of its processes, when all are there
         top = fresh_directory(world, dirs)
         self.write_exports(exports.format(d=top), top)
         super().__init__({
@@ -186,9 +187,25 @@ class Server(World):
         self.true(eventually(look, 15), f"{daemon} has no {name}")
         return found[0]
 
+    def titles(self):
+        """What the processes call themselves. One that looks at mounts for a
+        moment has the title of its parent."""
+        found = set()
+        for pid in self._all_pids():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found.add(f.read().rstrip(b"\0 "))
+            except OSError:  # it has ended since
+                continue
+        return found
+
     def settle(self):
-        """Waits until all serve and their processes stay the same."""
+        """Waits until all serve, and every role is there that was at the
+        start: files are served without some of them."""
         self.true(eventually(self.works, 20), "does not serve again")
+        self.true(self.whole is None or eventually(
+            lambda: self.titles() == self.whole, 20),
+                  f"{self.whole} -> {self.titles()}")
 
     def __enter__(self):
         try:
@@ -196,6 +213,7 @@ class Server(World):
                 self.start_ready(daemon)
             if "nfsd" in self.daemons:
                 self.settle()
+            self.whole = self.titles()
             self.before = self.snapshot()
         except BaseException:
             self.end()

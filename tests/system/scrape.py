@@ -29,9 +29,13 @@ def say(good, what):
 
 
 def counts(export):
-    # A worker copies what it caches now and then.
-    eventually(lambda: metrics.total(metrics.scrape(PORT),
-                                     "tern_nfsd_reply_cache_misses_total"))
+    def copied():
+        seen = metrics.scrape(PORT)
+        return all(metrics.total(seen, f"tern_nfsd_{name}_total") for name in
+                   ("reply_cache_misses", "descriptor_cache_hits"))
+
+    # A worker copies what it caches once a second: perhaps after a few calls.
+    eventually(copied)
     m = metrics.scrape(PORT)
 
     def has(name, at_least, **labels):

@@ -43,7 +43,10 @@ is $? 1 'a sick head fails its monitor'
 like "$(cat "$T/out")" 'worker [0-9] does not answer' 'with the reason'
 kill -CONT "$w"
 check 'well again' wait_for 20 said monitor
-kill -9 "$(cat /run/resource-agents/tern-one.mountd)"
+lost=$(cat /run/resource-agents/tern-one.mountd)
+kill -9 "$lost"
+ended() { [ ! -e "/proc/$lost/exe" ]; }
+wait_for 10 ended
 said monitor >"$T/out"
 is $? 1 'a lost daemon fails it'
 like "$(cat "$T/out")" 'mountd does not run' 'with its name'

@@ -39,8 +39,8 @@ like "$(in_tree systemctl status --no-pager tern-portmapd.socket)" 'rpcbind.s[a-
     'systemctl status names rpcbind'
 check 'both are registered with rpcbind' wait_for 20 both
 for u in tern-mountd tern-nfsd; do
-	check "$u says that nothing is exported" logged $u 'no such file: nothing is exported'
-	check "$u says where it is registered" logged $u 'registered with the portmapper at /run/rpcbind.sock'
+	check "$u says that nothing is exported" wait_for 20 logged $u 'no such file: nothing is exported'
+	check "$u says where it is registered" wait_for 20 logged $u 'registered with the portmapper at /run/rpcbind.sock'
 done
 is "$(in_tree showmount --no-headers -e 127.0.0.1)" '' 'showmount -e is empty'
 

@@ -310,7 +310,10 @@ def kill_roles(w, s):
     for daemon in s.daemons:
         parent = s.processes[daemon].pid
         for child in [p for p in descendants(parent) if p != parent]:
-            os.kill(child, signal.SIGKILL)
+            try:
+                os.kill(child, signal.SIGKILL)
+            except ProcessLookupError:  # it looked at mounts, and has ended
+                continue
             w.true(eventually(s.works, 20), f"{daemon}: role {child}")
 
 

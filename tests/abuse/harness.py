@@ -199,8 +199,11 @@ class World:
     def snapshot(self):
         if self.remote:
             return None
-        return (self._all_pids(), self._memory(), self._sockets(),
-                self._log_lines())
+        pids = self._all_pids()
+        figures = self._memory(), self._sockets(), self._log_lines()
+        # Without a child that looks at mounts: it has ended by now.
+        still = self._all_pids()
+        return ([pid for pid in pids if pid in still], *figures)
 
     def verdict(self, before, grows):
         """Raises Failure when the server is not as well as before."""

@@ -377,8 +377,13 @@ cache_add(struct cache *c, const struct fh *fh, uint32_t generation,
 
 	pthread_mutex_lock(&c->lock);
 	e = find_handle(c, fh);
-	/* A handle that encodes a path may mean another file now. */
-	if (e != NULL && (e->ino != st->st_ino || e->dev != st->st_dev)) {
+	/*
+	 * A handle that encodes a path may mean another file now. A descriptor that was
+	 * opened under another list may be of another mount.
+	 */
+	if (e != NULL &&
+	    (e->generation != generation || e->ino != st->st_ino ||
+		e->dev != st->st_dev)) {
 		drop(c, e, &gone);
 		e = NULL;
 	}

@@ -60,6 +60,28 @@ put(struct cache *c, uint32_t n, enum cache_slot slot)
 	return cache_add(c, &fh, 1, &st, some_fd(), slot, false);
 }
 
+/* A file that is opened again when the exports are new. */
+static void
+new_exports(void)
+{
+	struct cache *c = cache_new(16);
+	struct cache_entry *e = put(c, 1, CACHE_SLOT_PATH);
+	struct fh fh = handle(1);
+	struct stat st = file(1);
+	int old = e->fd, new = some_fd();
+
+	cache_release(c, e);
+	cache_set_generation(c, 2);
+	e = cache_add(c, &fh, 2, &st, new, CACHE_SLOT_PATH, false);
+	ok(e->fd == new &&is_open(new) && !is_open(old),
+	    "its descriptor is the new one");
+	cache_release(c, e);
+	e = cache_find(c, &fh, 2);
+	ok(e != NULL && e->fd == new, "which is found");
+	cache_release(c, e);
+	cache_free(c);
+}
+
 static void
 finding(void)
 {
@@ -427,6 +449,7 @@ main(void)
 {
 	plan(NO_PLAN);
 	finding();
+	new_exports();
 	limits();
 	sharing();
 	everything_held();

@@ -89,10 +89,16 @@ near_trail_init(struct near_trail *t)
 uint32_t
 near_trail_follow(struct near_trail *t, uint32_t cpu)
 {
-	if (cpu == t->cpu)
-		t->misses = 0;
-	else if (t->cpu == NEAR_ANY || t->misses++ < NEAR_CHASE)
-		t->cpu = cpu;
+	bool is_miss = cpu != t->cpu && cpu != NEAR_ANY && t->cpu != NEAR_ANY;
+
+	if (t->rest > 0) {
+		t->rest--;
+		return NEAR_ANY;
+	}
+	t->misses = is_miss ? t->misses + 1 : 0;
+	t->cpu = cpu;
+	if (t->misses > NEAR_CHASE)
+		*t = (struct near_trail){ .cpu = NEAR_ANY, .rest = NEAR_REST };
 	return t->cpu;
 }
 

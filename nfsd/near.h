@@ -19,7 +19,8 @@
 
 #define NEAR_ANY   UINT32_MAX
 #define NEAR_AFTER 32 /* in a row: questions, or turns of the event loop */
-#define NEAR_CHASE 2 /* times that the event loop goes after packets in vain */
+#define NEAR_CHASE 2 /* times that nlm goes after packets in vain */
+#define NEAR_REST  1024 /* looks, after that */
 
 struct event;
 struct event_base;
@@ -33,13 +34,14 @@ struct near {
 };
 
 /*
- * Where packets arrive. The kernel takes in those of a client on this machine where
- * the client runs. It lets such a client run on another processor as soon as nlm
- * comes to the same one, if that is idle. Then each would go after the other.
+ * Where packets arrive. Those of a client on this machine arrive where the client
+ * runs. When nlm comes there, the kernel moves the client to an idle processor. nlm
+ * would go after it for ever.
  */
 struct near_trail {
 	uint32_t cpu; /* where to stay, or NEAR_ANY */
 	unsigned int misses; /* looks in a row that found packets elsewhere */
+	unsigned int rest; /* looks until nlm goes after packets again */
 };
 
 /* The event loop of nlm. */
@@ -63,8 +65,8 @@ bool near_note(struct near *, uint32_t cpu, bool alone);
 
 void near_trail_init(struct near_trail *);
 /*
- * A look has found that packets arrive at this processor. Says where to stay: there,
- * or where the thread is if they went elsewhere each time that it came.
+ * A look has found that packets arrive at this processor. Returns where to stay:
+ * there, or NEAR_ANY if they went elsewhere each time that nlm came.
  */
 uint32_t near_trail_follow(struct near_trail *, uint32_t cpu);
 

@@ -97,8 +97,9 @@ has_message(int fd, uint64_t until)
 }
 
 /*
- * Hears the child until it has finished, has died, or the time is over. What it has
- * said by then counts, also if this process itself had to wait.
+ * Hears the child until it has finished, has died, or the time is over. What the
+ * child has said by then counts, even if this process got no processor to read it in
+ * time. No child says more than one thing of each path, and a few of its own.
  */
 static void
 hear(int fd, struct jail_heard *h)
@@ -106,11 +107,11 @@ hear(int fd, struct jail_heard *h)
 	uint64_t until = clock_ms() + JAIL_WAIT_MS;
 	struct jail_found found;
 	uint32_t type;
-	size_t nfds;
+	size_t nfds, left = h->n + 4;
 	int fds[2];
 
 	h->error = ETIMEDOUT;
-	while (has_message(fd, until)) {
+	while (left-- > 0 && has_message(fd, until)) {
 		nfds = 2;
 		memset(&found, 0, sizeof(found));
 		if (ipc_receive(fd, &type, &found, sizeof(found), fds, &nfds) <

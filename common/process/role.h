@@ -119,12 +119,12 @@ struct role_silence role_silence(struct role_child *);
 bool role_send(struct role_child *, uint32_t type, const void *data, size_t len,
     const int *fds, size_t nfds);
 /*
- * Makes n channels, and sends each of two roles its ends in a message with this
- * data. Does nothing unless both run.
+ * Makes n channels, IPC_FDS_MAX at most, and sends each of two roles its ends in a
+ * message with this data. Does nothing unless both run.
  */
 void role_connect(struct role_child *const to[2], uint32_t type, size_t n,
     const void *data, size_t len);
-/* May be NULL. */
+/* Has it a process? NULL has none. One that was killed has, until it ends. */
 bool role_runs(const struct role_child *);
 /* Returns the ipc socket; -1: the role is not running. */
 int role_channel(const struct role_child *);

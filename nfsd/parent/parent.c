@@ -74,7 +74,8 @@ struct parent {
 	struct names *names;
 	struct parent_groups *groups; /* NULL: those of the calls count */
 	bool serving; /* every role has been ready once */
-	bool must_repeat; /* the list, to those that ask the broker */
+	/* The broker has not acknowledged the list: workers get it again then. */
+	bool must_repeat;
 	struct event *on_patience;
 	bool stopping;
 };
@@ -188,6 +189,29 @@ worker_started(void *arg, struct role_child *child)
 	parent_tls_connect(&p->tls, role_index(child));
 }
 
+static void
+send_to_workers(const struct parent *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n->setup.workers; i++)
+		send_exports(p, p->workers[i]);
+}
+
+/*
+ * Workers get the list without waiting for the broker, because it may take rights
+ * away. A worker may have asked the broker meanwhile, and have a descriptor of what
+ * was mounted before. It closes that when it gets the list again.
+ */
+static void
+repeat_exports(struct parent *p)
+{
+	if (!p->must_repeat || !role_is_current(p->broker))
+		return;
+	p->must_repeat = false;
+	send_to_workers(p);
+}
+
 /*
  * When every role serves: registers and reports READY, at the start and after a
  * reload.
@@ -195,6 +219,7 @@ worker_started(void *arg, struct role_child *child)
 static void
 check_roles(struct parent *p)
 {
+	repeat_exports(p);
 	if (!reload_check(&p->reload) || p->serving)
 		return;
 	p->serving = true;
@@ -216,33 +241,6 @@ on_serves(void *arg, struct ipc_message *m UNUSED)
 {
 	role_acknowledged(arg);
 	check_roles(role_arg(arg));
-}
-
-static void
-send_to_askers(struct parent *p)
-{
-	unsigned int i;
-
-	for (i = 0; i < p->n->setup.workers; i++)
-		send_exports(p, p->workers[i]);
-	parent_locks_exports(&p->locks);
-}
-
-/*
- * Roles have the list at once, since it may take rights away. So one of them may
- * have asked the broker before that had it, and keep a descriptor of what was
- * mounted there before. It lets that go when it gets the list again.
- */
-static void
-on_broker_serves(void *arg, struct ipc_message *m)
-{
-	struct parent *p = role_arg(arg);
-
-	on_serves(arg, m);
-	if (!p->must_repeat || !role_is_current(p->broker))
-		return;
-	p->must_repeat = false;
-	send_to_askers(p);
 }
 
 static void
@@ -406,7 +404,7 @@ static const struct ipc_row worker_rows[NFSD_MESSAGES] = {
 
 static const struct ipc_row broker_rows[NFSD_MESSAGES] = {
 	[NFSD_READY]      = { "ready",      0, 0, 0, 0, on_ready },
-	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_broker_serves },
+	[ROLE_SERVES]     = { "serves",     0, 0, 0, 0, on_serves },
 	[ROLE_PONG]       = { "pong",       sizeof(struct role_pong), sizeof(struct role_pong), 0, 0, role_answered },
 	[NFSD_BAD_WORKER] = { "bad worker", sizeof(struct nfsd_bad), sizeof(struct nfsd_bad), 0, 0, on_bad_worker },
 };
@@ -510,9 +508,9 @@ choose_mode(struct parent *p)
 static void
 send_to_all(struct parent *p)
 {
-	p->must_repeat = true;
 	send_exports(p, p->broker);
-	send_to_askers(p);
+	send_to_workers(p);
+	parent_locks_exports(&p->locks);
 }
 
 /* The locks role is never restarted for this: it would lose its table. */
@@ -526,6 +524,7 @@ use_exports(struct parent *p)
 	else if (jail_needs_restart(p->jail))
 		why = "it cannot reach the new exports";
 	if (why == NULL) {
+		p->must_repeat = true;
 		send_to_all(p);
 		return;
 	}

@@ -176,7 +176,7 @@ class World:
         return self._sum(lambda pid: proc_status(pid, "RssAnon"))
 
     def _sum(self, figure):
-        """Of all processes but those that end meanwhile."""
+        """The sum over all processes, without those that end meanwhile."""
         total = 0
         for pid in self._all_pids():
             try:

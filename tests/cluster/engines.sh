@@ -68,8 +68,11 @@ xfs_fence() { disk_fence "$@"; }
 xfs_kinds() { disk_kinds; }
 
 # GlusterFS: clients see the whole volume, so a second one has the lists. A brick
-# keeps the locks of a lost head until TCP gives that head up.
+# keeps the locks of a lost head until TCP gives that head up. It may also forget an
+# UNLINK that waited for them (tern-cluster(7), CAVEATS): then its client gives up that
+# call. It looks for such calls every 10 s.
 GLUSTER_KEEPALIVE=3
+GLUSTER_FRAME=30
 gluster_prepare() {
 	local o
 	mkdir -p "$T/engine" "$T/export" "$T/heads"
@@ -78,6 +81,7 @@ gluster_prepare() {
 	for o in keepalive-time:1 keepalive-interval:1 keepalive-count:2 tcp-user-timeout:$GLUSTER_KEEPALIVE; do
 		gluster --mode=script volume set v "server.${o%:*}" "${o#*:}" || bail "no server.${o%:*}"
 	done
+	gluster --mode=script volume set v network.frame-timeout $GLUSTER_FRAME || bail 'no frame-timeout'
 	gluster_volume heads "10.77.0.1:$T/engine/bricks/heads" || bail 'no second volume'
 	dir=$T/export lists=$T/heads handles=gfid
 }
@@ -90,7 +94,12 @@ gluster_join() {
 # read, when its cable is back.
 gluster_fence() { power_off "$1"; }
 gluster_kinds() { echo moved stopped killed cable hung back; }
-gluster_timeout() { case $1 in cable | hung) echo $GLUSTER_KEEPALIVE ;; *) echo 0 ;; esac; }
+gluster_timeout() {
+	case $1 in
+	cable | hung) echo $((GLUSTER_KEEPALIVE + GLUSTER_FRAME + 10)) ;;
+	*) echo 0 ;;
+	esac
+}
 
 # CephFS by ceph-fuse. The manager evicts the client of a lost head. In the kind
 # "lost" it does not, and the engine waits for that client.

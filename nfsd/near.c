@@ -87,18 +87,23 @@ near_trail_init(struct near_trail *t)
 }
 
 uint32_t
-near_trail_follow(struct near_trail *t, uint32_t cpu)
+near_trail_follow(struct near_trail *t, uint64_t of, uint32_t cpu)
 {
 	bool is_miss = cpu != t->cpu && cpu != NEAR_ANY && t->cpu != NEAR_ANY;
 
-	if (t->rest > 0) {
+	if (t->rest > 0 && of == t->of) {
 		t->rest--;
 		return NEAR_ANY;
 	}
+	t->of = of;
+	t->rest = 0;
 	t->misses = is_miss ? t->misses + 1 : 0;
 	t->cpu = cpu;
-	if (t->misses > NEAR_CHASE)
-		*t = (struct near_trail){ .cpu = NEAR_ANY, .rest = NEAR_REST };
+	if (t->misses > NEAR_CHASE) {
+		t->misses = 0;
+		t->cpu = NEAR_ANY;
+		t->rest = NEAR_REST;
+	}
 	return t->cpu;
 }
 
@@ -160,6 +165,6 @@ near_packets_turn(struct near_packets *p, unsigned int calls)
 		run_anywhere(p);
 	else if (++p->alone % NEAR_AFTER == 0)
 		stay(p,
-		    near_trail_follow(&p->trail,
+		    near_trail_follow(&p->trail, p->caller,
 			rpc_streams_processor(p->streams, p->caller)));
 }

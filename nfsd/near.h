@@ -41,7 +41,8 @@ struct near {
 struct near_trail {
 	uint32_t cpu; /* where to stay, or NEAR_ANY */
 	unsigned int misses; /* looks in a row that found packets elsewhere */
-	unsigned int rest; /* looks until nlm goes after packets again */
+	uint64_t of; /* the connection that was looked at last */
+	unsigned int rest; /* looks until nlm goes after its packets again */
 };
 
 /* The event loop of nlm. */
@@ -65,10 +66,11 @@ bool near_note(struct near *, uint32_t cpu, bool alone);
 
 void near_trail_init(struct near_trail *);
 /*
- * A look has found that packets arrive at this processor. Returns where to stay:
- * there, or NEAR_ANY if they went elsewhere each time that nlm came.
+ * A look has found that packets of this connection arrive at this processor.
+ * Returns where to stay: there, or NEAR_ANY if they went elsewhere each time that nlm
+ * came.
  */
-uint32_t near_trail_follow(struct near_trail *, uint32_t cpu);
+uint32_t near_trail_follow(struct near_trail *, uint64_t of, uint32_t cpu);
 
 /* The streams are those that calls come from. */
 void near_packets_init(struct near_packets *, struct event_base *,

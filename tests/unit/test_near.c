@@ -26,34 +26,42 @@ test_trail(void)
 	uint32_t before;
 
 	near_trail_init(&t);
-	cmp_ok(near_trail_follow(&t, 1), "==", 1,
+	cmp_ok(near_trail_follow(&t, 7, 1), "==", 1,
 	    "nlm goes where packets arrive");
 	for (i = 0; i < 10; i++)
-		(void)near_trail_follow(&t, 1);
-	cmp_ok(near_trail_follow(&t, 3), "==", 3,
+		(void)near_trail_follow(&t, 7, 1);
+	cmp_ok(near_trail_follow(&t, 7, 3), "==", 3,
 	    "and goes after them when that changes");
 	for (i = 0; i < 10; i++) {
-		(void)near_trail_follow(&t, 3);
-		if (near_trail_follow(&t, i) != i ||
-		    near_trail_follow(&t, i) != i)
+		(void)near_trail_follow(&t, 7, 3);
+		if (near_trail_follow(&t, 7, i) != i ||
+		    near_trail_follow(&t, 7, i) != i)
 			break;
 	}
 	cmp_ok(i, "==", 10, "however often, if they stay for a while");
 	near_trail_init(&t);
 	for (i = moves = 0; i < 10 * NEAR_REST; i++) {
 		before = t.cpu;
-		moves += near_trail_follow(&t, before == 1 ? 0 : 1) != before;
+		moves +=
+		    near_trail_follow(&t, 7, before == 1 ? 0 : 1) != before;
 	}
 	cmp_ok(moves, "<=", 10 * (NEAR_CHASE + 2),
 	    "nlm does not go after a client that flees");
-	for (i = 0; i <= NEAR_REST; i++)
-		(void)near_trail_follow(&t, 3);
-	cmp_ok(near_trail_follow(&t, 3), "==", 3,
-	    "but after the next client some time later");
+	while (t.rest == 0)
+		(void)near_trail_follow(&t, 7, t.cpu == 1 ? 0 : 1);
+	cmp_ok(near_trail_follow(&t, 7, 3), "==", NEAR_ANY, "it rests");
+	cmp_ok(near_trail_follow(&t, 8, 3), "==", 3,
+	    "but goes after another connection at once");
+	while (t.rest == 0)
+		(void)near_trail_follow(&t, 7, t.cpu == 1 ? 0 : 1);
+	for (i = 0; i < NEAR_REST; i++)
+		(void)near_trail_follow(&t, 7, 3);
+	cmp_ok(near_trail_follow(&t, 7, 3), "==", 3,
+	    "and after the same one some time later");
 	near_trail_init(&t);
 	for (i = 0; i < 10; i++) {
-		(void)near_trail_follow(&t, 5);
-		if (near_trail_follow(&t, NEAR_ANY) != NEAR_ANY)
+		(void)near_trail_follow(&t, 7, 5);
+		if (near_trail_follow(&t, 7, NEAR_ANY) != NEAR_ANY)
 			break;
 	}
 	cmp_ok(i, "==", 10, "nothing is known of a datagram");

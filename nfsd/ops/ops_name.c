@@ -118,10 +118,10 @@ stat_entry(const struct door_obj *dir, const struct nfs_name *name)
 
 /*
  * A file that is open leaves no negative entry in the kernel's memory when its name
- * goes: the next call for that name would search the directory. So its descriptors
- * go first, and again if another call has opened it meanwhile. A caller who may not
- * remove the name can so have them closed too. The next call about the file then
- * asks the broker. A directory is different: RMDIR often fails.
+ * goes: the next call for that name would search the directory. So the worker closes
+ * its descriptors first, and again if another call has opened it meanwhile. It does
+ * so before the kernel says whether the caller may remove the name. If not, the next
+ * call about the file asks the broker. A directory is different: RMDIR often fails.
  */
 static enum nfsstat
 remove_entry(struct call_ctx *ctx, const struct door_obj *dir,
